@@ -17,6 +17,7 @@
 #include "cli/reader/report_find.h"
 #include "cli/reader/report_load.h"
 #include "cli/reader/report_pick.h"
+#include "cli/reader/report_version.h"
 #include "cli/reader/symbolicate.h"
 
 #define END_MIN 6
@@ -55,7 +56,9 @@ static json_t *own_of(const json_t *frame) {
 static json_t *summary_of(const json_t *report, const char *path) {
     const json_t *app = json_object_get(report, "app"), *own = report_own_frame(report);
     char *place = report_frame_place(report, own);
-    json_t *out = json_object(), *version = json_object_get(app, "version");
+    size_t version_bytes;
+    const char *version = report_version(report, &version_bytes);
+    json_t *out = json_object();
     json_object_set(out, "id", json_object_get(report, "id"));
     json_object_set_new(out, "file", json_string(path));
     json_object_set(out, "kind", json_object_get(report, "kind"));
@@ -74,7 +77,9 @@ static json_t *summary_of(const json_t *report, const char *path) {
     }
     json_object_set(out, "fingerprint", json_object_get(report, "fingerprint"));
     json_object_set(out, "session", json_object_get(app, "session"));
-    json_object_set(out, "version", version != NULL ? version : json_object_get(app, "build_id"));
+    if (version != NULL) {
+        json_object_set_new(out, "version", json_stringn(version, version_bytes));
+    }
     json_object_set_new(out, "brief", json_boolean(json_object_get(report, "repeat_of") != NULL));
     json_object_set(out, "suppressed", json_object_get(json_object_get(report, "session"), "suppressed"));
     return out;

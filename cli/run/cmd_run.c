@@ -57,7 +57,10 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->keep_alive = o->keep_alive;
     to->reports_per_day = or_no_limit(o->reports_per_day);
     to->reports_per_fingerprint = or_no_limit(o->reports_per_fingerprint);
-    snprintf(to->app_name, sizeof to->app_name, "%s", o->name);
+    memcpy(to->app_name, o->app.name, sizeof to->app_name);
+    memcpy(to->app_version, o->app.version, sizeof to->app_version);
+    memcpy(to->environment, o->app.environment, sizeof to->environment);
+    to->app_named = o->app.named;
     snprintf(to->spool, sizeof to->spool, "%s", spool);
     to->threads = (uint32_t)o->threads.count;
     for (size_t i = 0; i < o->threads.count; i++) {

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "cli/base/duration.h"
-#include "cli/base/path.h"
 #include "cli/commands.h"
-#include "cli/run/program_check.h"
 #include "record/record.h"
 
 #define THRESHOLD_NS (500 * DURATION_MS)
@@ -88,7 +86,26 @@ static const struct command_option run_options[] = {
      TO(name),
      .value = "NAME",
      .completion = COMPLETE_APP,
-     .help = "name of the app (the program's)"},
+     .help = "name of the app (the script's, or the program's)",
+     .more =
+         "The default is what people call the program: for python3 server.py it is server.py, for node and npm the "
+         "name in package.json. Children have the name too, if the user gave it. $HANGDOG_APP has the same meaning."},
+    {.name = "app-version",
+     .kind = OPTION_TEXT,
+     TO(app_version),
+     .value = "TEXT",
+     .help = "version of the app, which reports are compared by",
+     .more =
+         "The default is the version in package.json, the tag or commit of the git repository that has the program, "
+         "or the version of its Debian package. Without any of these, versions are told apart by the program's "
+         "build-id, if the program is not an interpreter. $HANGDOG_VERSION has the same meaning."},
+    {.name = "environment",
+     .kind = OPTION_TEXT,
+     TO(environment),
+     .rare = true,
+     .value = "TEXT",
+     .help = "where the app runs, as production or staging",
+     .more = "$HANGDOG_ENVIRONMENT has the same meaning."},
     {.name = "spool",
      .kind = OPTION_TEXT,
      TO(spool),
@@ -150,6 +167,7 @@ static const struct command_option run_options[] = {
     {.name = "reports-per-fingerprint",
      .kind = OPTION_COUNT,
      TO(reports_per_fingerprint),
+     .rare = true,
      .value = "N",
      .min = 1,
      .max = REPORTS_MAX,
@@ -204,18 +222,16 @@ static bool is_loop(const char *text) {
     return module > 0 && module + 1 != n && n < HD_RECORD_STRING;
 }
 
-/* Of a folder too. */
-static bool is_name(const char *text) {
-    size_t n = strlen(text);
-    return n > 0 && n < HD_RECORD_STRING && strchr(text, '/') == NULL && strcmp(text, ".") != 0 &&
-           strcmp(text, "..") != 0;
-}
-
 /* 0, or the status of a wrong use. */
 static int check(const struct run_options *o) {
-    if (o->name != NULL && !is_name(o->name)) {
+    if (o->name != NULL && !app_name_is_valid(o->name)) {
         return options_wrong_use(&command_run, "--name '%.300s': want 1 to %d bytes without a slash", o->name,
                                  HD_RECORD_STRING - 1);
+    }
+    if ((o->app_version != NULL && strlen(o->app_version) >= HD_APP_TEXT) ||
+        (o->environment != NULL && strlen(o->environment) >= HD_APP_TEXT)) {
+        return options_wrong_use(&command_run, "--app-version and --environment: want at most %d bytes",
+                                 HD_APP_TEXT - 1);
     }
     if (o->loop != NULL && !is_loop(o->loop)) {
         return options_wrong_use(&command_run,
@@ -254,6 +270,7 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, int *status
     }
     o->quiet = options_quiet();
     o->program = argv + first;
-    o->name = o->name != NULL ? o->name : base_name(program_named(o->program));
+    app_identity_find(o->name, o->app_version, o->environment, o->program, &o->app);
+    o->name = o->app.name;
     return true;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "cli/base/options.h"
+#include "cli/run/app_identity.h"
 
 struct run_options {
     int64_t threshold_ns, interval_ns;
@@ -15,7 +16,9 @@ struct run_options {
     long display_hz;                               /* 0: 60 */
     int64_t cpu_ns;                                /* 0: the CPU is not watched */
     long reports_per_day, reports_per_fingerprint; /* 0: any number */
-    const char *spool, *name;                      /* spool: NULL, the default */
+    const char *spool, *name;                      /* spool: NULL, the default; name: the app's */
+    const char *app_version, *environment;         /* options; NULL: not given */
+    struct app_identity app;                       /* what the options and the defaults make of all three */
     const char *on_hang;
     const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
     struct text_list threads; /* by name, beside the main one */

@@ -43,6 +43,8 @@ static void keep_own(struct hd_record_options *to, const struct hd_record_option
     check_id(to->session);
     memcpy(to->app_name, own->app_name, sizeof to->app_name);
     check_name(to->app_name, sizeof to->app_name);
+    memcpy(to->app_version, own->app_version, sizeof to->app_version);
+    check_name(to->app_version, sizeof to->app_version);
     to->pid = own->pid;
     if (own->started_ns > to->started_ns) {
         to->started_ns = own->started_ns;

@@ -235,7 +235,10 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     atomic_fetch_add(&c->reports_dropped, folder.dropped);
     hd_session_fill(c, used_ns, &s, &cost);
     s.previous_end = previous_end;
+    const char *version = c->options.app_version, *environment = c->options.environment;
     struct hd_app app = {.name = c->options.app_name,
+                         .version = version[0] != '\0' ? version : NULL,
+                         .environment = environment[0] != '\0' ? environment : NULL,
                          .pid = (int)atomic_load(&c->owner),
                          .started_wall_ns = c->options.started_wall_ns};
     memcpy(app.session, c->options.session, sizeof app.session);
@@ -338,6 +341,8 @@ int settle_orphan(struct hd_record *table, const char *spool) {
         if (atomic_load(&c->owner) != 0 && atomic_load(&c->session_written) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
             c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
+            c->options.app_version[sizeof c->options.app_version - 1] = '\0';
+            c->options.environment[sizeof c->options.environment - 1] = '\0';
             int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF,
                             atomic_load(&c->mirrored_ns), recorded_ns(c), NULL, NULL);
             atomic_store(&c->session_written, rc == 0);

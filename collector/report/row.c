@@ -9,6 +9,7 @@
 #include <time.h>
 #include <zstd.h>
 
+#include "cli/reader/report_version.h"
 #include "collector/report/fast_parse.h"
 #include "collector/report/kind.h"
 #include "collector/report/schema_rule.h"
@@ -28,10 +29,8 @@ static bool wrong(struct schema_fault *fault, const char *at, const char *reason
     return false;
 }
 
-/* Cut at a whole character where it is too long. */
-static void copy_text(char *to, size_t size, const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    size_t n = text != NULL ? strlen(text) : 0;
+/* Cut at a whole character where it is too long. `text` may be NULL. */
+static void copy_bytes(char *to, size_t size, const char *text, size_t n) {
     if (n >= size) {
         n = size - 1;
         while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) {
@@ -42,6 +41,11 @@ static void copy_text(char *to, size_t size, const json_t *object, const char *n
         memcpy(to, text, n);
     }
     to[n] = '\0';
+}
+
+static void copy_text(char *to, size_t size, const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    copy_bytes(to, size, text, text != NULL ? strlen(text) : 0);
 }
 
 static bool is_uuid(const char *text) {
@@ -98,12 +102,11 @@ static void set_texts(const json_t *report, struct row *out) {
     copy_text(out->kind, sizeof out->kind, report, "kind");
     copy_text(out->cause, sizeof out->cause, json_object_get(report, "cause"), "kind");
     copy_text(out->app, sizeof out->app, app, "name");
-    copy_text(out->version, sizeof out->version, app, "version");
+    size_t version_bytes;
+    const char *version = report_version(report, &version_bytes);
+    copy_bytes(out->version, sizeof out->version, version, version_bytes);
     copy_text(out->session, sizeof out->session, app, "session");
     copy_text(out->who, sizeof out->who, app, "install");
-    if (out->version[0] == '\0') {
-        copy_text(out->version, 13, app, "build_id"); /* its first digits tell builds apart */
-    }
     if (out->who[0] == '\0') {
         snprintf(out->who, sizeof out->who, "%s", out->session[0] != '\0' ? out->session : out->id);
     }

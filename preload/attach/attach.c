@@ -239,7 +239,7 @@ bool hd_attach_is_child(void) {
 static struct hd_wait_table *first_wait_of_child(void) {
     int saved = errno;
     struct hd_wait_table *t = hd_recognise_new_table();
-    struct hd_record *r = t != NULL ? hd_record_file_take_again() : NULL;
+    struct hd_record *r = t != NULL ? hd_record_file_take_again(self.record) : NULL;
     hd_wait_table_self = NULL;
     this_process_is_own();
     self.starts = self.abandoned_count = 0;

@@ -38,6 +38,8 @@ void hd_attach_settings(const struct hd_record_options *o, struct hd_settings *o
     out->sample_launch_ns = SAMPLE_LAUNCH_NS;
     out->launch_known_ns = LAUNCH_KNOWN_NS;
     copy_string(out->app_name, sizeof out->app_name, o->app_name);
+    copy_string(out->app_version, sizeof out->app_version, o->app_version);
+    copy_string(out->environment, sizeof out->environment, o->environment);
     copy_string(out->spool, sizeof out->spool, o->spool);
     copy_string(out->kept_file, sizeof out->kept_file, o->link);
 }

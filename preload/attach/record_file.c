@@ -47,11 +47,19 @@ static void begin_anew(struct hd_record *r) {
     memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, stopped_ns) - options_end);
 }
 
+/* Another program than the one that the runner started: unless the user named both, it says itself what it
+ * is. */
+static void forget_app(struct hd_record_options *o) {
+    if (!o->app_named) {
+        o->app_name[0] = o->app_version[0] = '\0';
+    }
+}
+
 /* Exec: this process had it as the program that it was. */
 static struct hd_record *take_over(struct hd_record *r) {
     begin_anew(r);
     if (r->options.of_child) {
-        r->options.app_name[0] = '\0';
+        forget_app(&r->options);
     }
     return r;
 }
@@ -94,7 +102,7 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool l
             r->options.started_wall_ns = hd_os_wall_ns();
             r->options.of_child = of_child;
             if (of_child) {
-                r->options.app_name[0] = '\0';
+                forget_app(&r->options);
             }
             hd_uuid_make(r->options.session, r->options.started_wall_ns);
             atomic_store(&r->superseded_ns, 0);
@@ -167,9 +175,14 @@ static struct hd_record *take_from(int fd, unsigned long number) {
     return take(table, had(table, number));
 }
 
-struct hd_record *hd_record_file_take_again(void) {
+struct hd_record *hd_record_file_take_again(const struct hd_record *parent) {
     file.high = 0; /* the parent's, if it had one */
-    return file.follow ? take(file.table, NULL) : NULL;
+    struct hd_record *r = file.follow ? take(file.table, NULL) : NULL;
+    if (r != NULL && parent != NULL) {
+        memcpy(r->options.app_name, parent->options.app_name, sizeof r->options.app_name);
+        memcpy(r->options.app_version, parent->options.app_version, sizeof r->options.app_version);
+    }
+    return r;
 }
 
 const char *hd_record_file_path(void) {

@@ -14,6 +14,7 @@
 
 #define HD_RECORD_MAGIC 0x48414e47444f4701ULL /* "HANGDOG", version 1 */
 #define HD_RECORD_STRING 256
+#define HD_APP_TEXT 64 /* of a version, and of an environment */
 #define HD_THREADS_NAMED 16
 #define HD_THREAD_NAME_BYTES 16 /* the kernel's */
 #define HD_RECORDS 256u /* in the runner's file: one for each program image that has something to tell */
@@ -27,7 +28,10 @@ struct hd_record_options {
     uint32_t reports_per_day, reports_per_fingerprint;
     uint8_t session[HD_UUID_BYTES];
     int32_t seccomp_filters; /* on the runner, tried and found harmless; -1: the kernel does not count them */
-    char app_name[HD_RECORD_STRING]; /* empty, of a child: its executable's, which it says itself */
+    char app_name[HD_RECORD_STRING]; /* empty, of a child: its script's or executable's, which it says itself
+                                      */
+    char app_version[HD_APP_TEXT], environment[HD_APP_TEXT]; /* empty: not known */
+    bool app_named; /* by the user: name and version hold for children, too */
     char spool[4 * HD_RECORD_STRING];
     char loop[HD_RECORD_STRING]; /* MODULE[:FUNCTION] that is told to be the loop; empty: it is recognised */
     uint32_t threads;            /* names of threads that are watched beside the main one */

@@ -110,7 +110,7 @@ class Export(unittest.TestCase):
 class Text(Export):
     def test_a_report_as_text(self):
         text = self.real("text").decode()
-        self.assertRegex(text, r"(?m)^Process: +python3 \[\d+\]$")
+        self.assertRegex(text, r"(?m)^Process: +shop\.py \[\d+\]$")
         self.assertRegex(text, r"(?m)^Cause: +waited for ")
         self.assertRegex(text, r"(?m)^Thread \d+ .*\n( +\d+  .*\n)+ +1[0-3]\d\d  lookup .*shop\.py:\d+")
         self.assertIn("compact_log (shop.py:", text)
@@ -140,7 +140,7 @@ class Collapsed(Export):
         others = {stack[1] for stack in stacks if "compact_log" in stack}
         self.assertEqual(1, len(others))
         self.assertEqual(set(), others & {stack[1] for stack in stacks if "lookup" in stack}, "threads are apart")
-        self.assertEqual({"python3"}, {stack[0] for stack in stacks})
+        self.assertEqual({"shop.py"}, {stack[0] for stack in stacks})
         self.assertEqual({"_start"}, {stack[2] for stack in stacks if "lookup" in stack}, "the outermost comes first")
 
     def test_a_hostile_report(self):
@@ -356,7 +356,7 @@ class Otlp(Export):
     def test_a_hang(self):
         (record, (attributes, resource)), report = self.read(self.real("otlp")), self.spool.report
         self.assertRegex(record["body"]["stringValue"], r"^hang of 1\.\d s in lookup \(shop\.py:19\)$")
-        self.assertEqual(("python3", str(report["app"]["pid"])), (resource["service.name"], resource["process.pid"]))
+        self.assertEqual(("shop.py", str(report["app"]["pid"])), (resource["service.name"], resource["process.pid"]))
         self.assertEqual(report["duration_ns"] / 1e9, attributes["app.hang.duration"])
         self.assertRegex(attributes["exception.stacktrace"], r"(?m)^at lookup \(shop\.py:19\)$")
         self.assertEqual(("lookup", "19"), (attributes["code.function.name"], attributes["code.line.number"]))
@@ -384,7 +384,7 @@ class Prometheus(Export):
     def test_a_spool(self):
         metrics, report = self.read(self.real("prometheus")), self.spool.report
         (one,) = metrics["hangdog_spool_hang_seconds"]["metrics"]
-        self.assertEqual({"app": "python3", "kind": "hang", "cause": report["cause"]["kind"]}, one["labels"])
+        self.assertEqual({"app": "shop.py", "kind": "hang", "cause": report["cause"]["kind"]}, one["labels"])
         self.assert_hang(float(one["value"]) * 1e9)
         (session,) = self.spool.program.reports("session")
         (turns,) = metrics["hangdog_spool_turn_seconds"]["metrics"]
@@ -403,7 +403,7 @@ class Selection(Export):
         one = self.real("speedscope")
         self.assertEqual(one, self.real("speedscope", report["id"]))
         self.assertEqual(one, self.real("speedscope", report["id"][-6:]))
-        for options in (["--all"], ["--app", "python3"], ["--since", "1h"]):
+        for options in (["--all"], ["--app", "shop.py"], ["--since", "1h"]):
             self.assertEqual(one, self.real("speedscope", *options))
         path = os.path.join(self.spool.folder, "out.json")
         self.assertEqual(b"", self.real("speedscope", "-o", path))

@@ -63,14 +63,14 @@ class RunScreens(SideBySide, Screens):
     def beside_hangs_repeats_and_the_end(self):
         text = self.ran(self.make("serve.py", SERVE), PYTHON, "serve.py", "0.8", "0.9", "0.8")
         self.assertScreen("""
-            hangdog: hang of 800 ms in lookup (serve.py:6), python3[9123], 22:54:56
+            hangdog: hang of 800 ms in lookup (serve.py:6), serve.py[9123], 22:54:56
               why  slept in clock_nanosleep
               > lookup          serve.py:6   in clock_nanosleep
               (24 interpreter and library frames hidden; --all-frames)
               more: hangdog show a7ac1f
             hangdog: same hang again: 900 ms in lookup (serve.py:6); 2 so far, 1.7 s
             hangdog: same hang again: 800 ms in lookup (serve.py:6); 3 so far, 2.5 s
-            hangdog: python3 ran for 5.0 s: 3 hangs, 2.5 s lost (50%)
+            hangdog: serve.py ran for 5.0 s: 3 hangs, 2.5 s lost (50%)
               LOST    N  WORST   CAUSE  FUNCTION             REPORT
               2.5 s   3  900 ms  sleep  lookup (serve.py:6)  a7ac1f
             """, text, (r"\d+ interpreter and", "N interpreter and"), (r"    <module> .*\n", ""), (r"hangdog: watching .*\n", ""))
@@ -83,11 +83,11 @@ class RunScreens(SideBySide, Screens):
             text = terminal.text()
         self.assertFits(text)
         self.assertScreen("""
-            hangdog: python3[8354] frozen for 5 s, still going: lookup (serve.py:6)
+            hangdog: serve.py[8354] frozen for 5 s, still going: lookup (serve.py:6)
               why  sleeps in clock_nanosleep
               all stacks now: hangdog dump 8354
             """, "\n".join([line for line in text.splitlines() if "watching" not in line][:3]))
-        self.assertRegex(text, r"\nhangdog: (fatal )?hang of \S+ s in lookup \(serve\.py:6\), python3\[\d+\], \d\d:\d\d:\d\d\n")
+        self.assertRegex(text, r"\nhangdog: (fatal )?hang of \S+ s in lookup \(serve\.py:6\), serve\.py\[\d+\], \d\d:\d\d:\d\d\n")
         self.assertRegex(text, r"\n  LOST +N  WORST +CAUSE  FUNCTION +REPORT\n  \S+ s +1  \S+ s +sleep  lookup \(serve\.py:6\)  [0-9a-f]{6}$")
 
     def beside_the_loop_that_is_watched(self):
@@ -101,12 +101,12 @@ class RunScreens(SideBySide, Screens):
             """, "".join(line for line in lines if line != "done\n"), *FIGURES)
 
     def beside_no_hang(self):
-        self.assertScreen("hangdog: python3 ran for 2.0 s: no hang of 500 ms or more",
+        self.assertScreen("hangdog: serve.py ran for 2.0 s: no hang of 500 ms or more",
                           self.ran(self.make("serve.py", SERVE), PYTHON, "serve.py"), *FIGURES, (r"hangdog: watching .*\n", ""))
 
     def beside_a_loop_that_is_not_certain(self):
         self.assertScreen("""
-            hangdog: python3 ran for 2.5 s: 1 possible hang was not reported: 2.0 s in main
+            hangdog: first.py ran for 2.5 s: 1 possible hang was not reported: 2.0 s in main
               (first.py:5). Its loop was not certain: 2 waits, 102 ms (3 and 100 ms are
               needed). Run it for longer, or name the loop:
               hangdog run --loop python3.11 -- /usr/bin/python3 first.py
@@ -130,7 +130,7 @@ class RunScreens(SideBySide, Screens):
 
     def beside_another_thread_that_may_have_the_loop(self):
         self.assertScreen("""
-            hangdog: python3 ran for 3.2 s: no event loop, so hangs could not be seen
+            hangdog: joins.py ran for 3.2 s: no event loop, so hangs could not be seen
               the main thread spent 3.1 s waiting for another thread in futex and never
               called poll, select or epoll_wait; the loop may be in another thread:
               hangdog run --thread worker -- /usr/bin/python3 joins.py

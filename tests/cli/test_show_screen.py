@@ -135,7 +135,7 @@ class AsItEnds(Folder):
     def test_asyncio_that_computes(self):
         text = self.hang("/usr/bin/python3", self.script("aio.py", ASYNCIO), "cpu")
         inner = r"(?:  SHARE%(?:, of that SHARE% in <genexpr> \(aio\.py:4\))?)?"  # a script that runs is read as it goes on
-        self.assertRegex(replaced(text), r"\Ahangdog: hang of DURATION in resize_image \(aio\.py:4\), python3\[PID\], TIME\n"
+        self.assertRegex(replaced(text), r"\Ahangdog: hang of DURATION in resize_image \(aio\.py:4\), aio\.py\[PID\], TIME\n"
                          r"  why  (ran on a CPU|no CPU was free) for SHARE% of the time.*\n"
                          r"(  and .*\n)*"
                          r"  > resize_image  aio\.py:4" + inner + r"\n"
@@ -146,7 +146,7 @@ class AsItEnds(Folder):
     def test_asyncio_that_waits_for_a_child(self):
         text = self.hang("/usr/bin/python3", self.script("aio.py", ASYNCIO), "child")
         self.assertScreen("""
-            hangdog: hang of 901 ms in handle (aio.py:9), python3[9123], 22:54:56
+            hangdog: hang of 901 ms in handle (aio.py:9), aio.py[9123], 22:54:56
               why  waited for child 8510 (sleep) in wait4
               > handle          aio.py:9    in subprocess.run
                 main            aio.py:13
@@ -158,7 +158,7 @@ class AsItEnds(Folder):
     def test_node_that_waits_for_a_child(self):
         text = self.hang("/usr/bin/node", self.script("app.js", NODE))
         shown = replaced(text)
-        self.assertRegex(shown, r"\Ahangdog: hang of DURATION in loadTemplates \(app\.js:3\), node\[PID\], TIME\n"
+        self.assertRegex(shown, r"\Ahangdog: hang of DURATION in loadTemplates \(app\.js:3\), app\.js\[PID\], TIME\n"
                                 r"  why  waited for child PID \(\w+\) in \w+(?: \(SHARE% of the time\))?\n"
                                 r"  > loadTemplates  app\.js:3  in child_process\.\w+\n")
 

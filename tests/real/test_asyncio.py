@@ -79,7 +79,7 @@ class Asyncio(RealCase):
         self.assertEqual((STATUS, STATUS), (plain.status, watched.status))
         self.assertEqual(plain.output, watched.output)
         self.assertIn(plain.errors, watched.errors)
-        self.assertRegex(watched.told[-1], r"^hangdog: python3 ran for .*: 1 hang, \d")
+        self.assertRegex(watched.told[-1], r"^hangdog: support_plan_asyncio.py ran for .*: 1 hang, \d")
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class Node(RealCase):
         self.assertEqual((STATUS, STATUS), (plain.status, watched.status))
         self.assertEqual(plain.output, watched.output)
         self.assertIn(plain.errors, watched.errors)
-        self.assertRegex(watched.told[-1], r"^hangdog: node ran for .*: 1 hang, \d")
+        self.assertRegex(watched.told[-1], r"^hangdog: support_plan_node.js ran for .*: 1 hang, \d")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/script_argument.h"
 #include "base/text.h"
 #include "os/linux/proc_files.h"
 
@@ -62,18 +63,43 @@ static void fill_host(struct hd_worker *k) {
     k->host.kernel = k->kernel[0] != '\0' ? k->kernel : NULL;
 }
 
+/* The script that this process runs, as people call the program; NULL: it is no interpreter. `text` keeps it.
+ */
+static const char *script_of(struct hd_worker *k, char *text, size_t size) {
+    char *argv[16] = {NULL};
+    long n = hd_proc_read(k->probe.proc_fd, "cmdline", text, size);
+    char *at = text, *end = text + (n > 0 ? n : 0);
+    for (unsigned i = 0; i + 1 < sizeof argv / sizeof argv[0] && at < end; i++) {
+        argv[i] = at;
+        at += strnlen(at, (size_t)(end - at)) + 1;
+    }
+    return hd_script_argument(argv);
+}
+
+static void name_app(struct hd_worker *k) {
+    char text[1024];
+    const char *script = script_of(k, text, sizeof text);
+    if (script != NULL && strcmp(script, ".") != 0 && strcmp(script, "..") != 0) {
+        hd_text_base_name(k->app_name, sizeof k->app_name, script);
+    }
+    k->app.name = k->app_name[0] != '\0' ? k->app_name : k->executable;
+}
+
 static void fill_app(struct hd_worker *k) {
     char path[512];
     hd_image_program_path(path, sizeof path);
     hd_text_base_name(k->executable, sizeof k->executable, path);
     const struct hd_settings *s = &k->run->settings;
-    k->app = (struct hd_app){.name = s->app_name[0] != '\0' ? s->app_name : k->executable,
+    k->app = (struct hd_app){.name = s->app_name,
                              .version = s->app_version[0] != '\0' ? s->app_version : NULL,
                              .environment = s->environment[0] != '\0' ? s->environment : NULL,
                              .executable = k->executable,
                              .pid = hd_os.get_pid(),
                              .started_wall_ns = k->run->record->options.started_wall_ns};
     memcpy(k->app.session, k->run->record->options.session, HD_UUID_BYTES);
+    if (s->app_name[0] == '\0') {
+        name_app(k);
+    }
     if (k->run->record->options.app_name[0] ==
         '\0') { /* who closes the books of a dead process has only this */
         struct hd_text t;
