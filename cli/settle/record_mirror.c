@@ -42,11 +42,16 @@ static void make(struct record_mirror *m) {
         return;
     }
     memset(m->copied, 0, sizeof m->copied);
-    /* without a lock no run knows when the program is dead */
-    if (flock(m->fd, LOCK_EX | LOCK_NB) != 0 || ftruncate(m->fd, (off_t)ORPHAN_TABLE_BYTES) != 0 ||
-        rename(made, path) != 0) {
+    bool has_size = ftruncate(m->fd, (off_t)ORPHAN_TABLE_BYTES) == 0;
+    close(m->fd);
+    /* The lock is on a descriptor for reading: one for writing would keep the disk from being mounted
+     * read-only. Without a lock no run knows when the program is dead. */
+    m->fd = has_size ? open(made, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    if (m->fd < 0 || flock(m->fd, LOCK_EX | LOCK_NB) != 0 || rename(made, path) != 0) {
         unlink(made);
-        close(m->fd);
+        if (m->fd >= 0) {
+            close(m->fd);
+        }
         m->fd = -1;
     }
 }
@@ -65,7 +70,7 @@ static bool has_open_hang(const struct hd_record *c) {
 }
 
 /* The first one is always there: it says of what form the file is. */
-static void copy_one(struct record_mirror *m, unsigned i, bool open, uint64_t now) {
+static void copy_one(struct record_mirror *m, int to, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
     m->copy.options.exec_mode = 1; /* it is settled as one of --exec */
     atomic_store(&m->copy.mirrored_ns, now);
@@ -73,24 +78,37 @@ static void copy_one(struct record_mirror *m, unsigned i, bool open, uint64_t no
         atomic_store(&m->copy.owner, 0);
     }
     m->copied[i] =
-        pwrite(m->fd, &m->copy, sizeof m->copy, (off_t)(i * sizeof m->copy)) == sizeof m->copy && open;
+        pwrite(to, &m->copy, sizeof m->copy, (off_t)(i * sizeof m->copy)) == sizeof m->copy && open;
+}
+
+static int open_for_writing(const struct record_mirror *m) {
+    char path[5 * HD_RECORD_STRING];
+    path_of(m->decided, ORPHAN_SUFFIX, path);
+    return open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 /* When the next copy is due; UINT64_MAX: no hang is open. */
 static uint64_t update(struct record_mirror *m) {
     uint64_t now = hd_os_now_ns(), apart_ns = MOST_NS;
     bool any = false;
+    int to = -1;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         bool open = has_open_hang(&m->records[i]);
         if (open && !any && m->fd < 0) {
             make(m);
         }
+        if (m->fd >= 0 && to < 0) {
+            to = open_for_writing(m);
+        }
         any |= open;
         if (m->fd >= 0 && (open || m->copied[i] || i == 0)) {
-            copy_one(m, i, open, now);
+            copy_one(m, to, i, open, now);
             uint64_t part_ns = atomic_load(&m->copy.open_duration_ns) / PARTS;
             apart_ns = open && part_ns < apart_ns ? part_ns : apart_ns;
         }
+    }
+    if (to >= 0) {
+        close(to);
     }
     if (!any) {
         drop(m);

@@ -18,7 +18,7 @@ BASH = SHARE / "bash-completion/completions/hangdog"
 ZSH = SHARE / "zsh/site-functions/_hangdog"
 FISH = SHARE / "fish/vendor_completions.d/hangdog.fish"
 COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
-RARE = {"--frame-drop", "--display-hz"}  # of run: in the page and the completions only
+RARE = {"--display-hz", "--environment", "--frame-drop", "--reports-per-fingerprint"}  # of run: in the page and the completions only
 
 
 def options_of_help(command):
