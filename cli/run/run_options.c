@@ -97,8 +97,8 @@ static const struct command_option run_options[] = {
      .help = "version of the app, which reports are compared by",
      .more =
          "The default is the version in package.json, the tag or commit of the git repository that has the program, "
-         "or the version of its Debian package. Without any of these, versions are told apart by the program's "
-         "build-id, if the program is not an interpreter. $HANGDOG_VERSION has the same meaning."},
+         "or the version of its Debian package. Without any of these, the program's "
+         "build-id is the version, if the program is not an interpreter. $HANGDOG_VERSION has the same meaning."},
     {.name = "environment",
      .kind = OPTION_TEXT,
      TO(environment),

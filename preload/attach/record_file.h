@@ -11,8 +11,8 @@
  * or no place is left. The record is this image's alone. */
 struct hd_record *hd_record_file_take(const char *text);
 
-/* A record for a forked child, which has the file mapped where children are followed. It is the same app as its
- * parent. NULL: no place is left. */
+/* A record for a forked child, which has the file mapped where children are followed. It is the same app as
+ * its parent. NULL: no place is left. */
 struct hd_record *hd_record_file_take_again(const struct hd_record *parent);
 
 /* What children are followed by: the file's path, for their environment. NULL: they are not.
