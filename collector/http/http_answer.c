@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "collector/http/http_private.h"
+#include "collector/report/row.h"
+#include "collector/report/row_stream.h"
 
 /* Nothing comes from elsewhere, and no other page has this one in a frame. */
 #define POLICY                                                                                      \
@@ -16,17 +18,23 @@
 #define STORE_SECONDS 5   /* until a store that failed is asked again */
 #define READERS_SECONDS 2 /* until clients have read some of their answers, or were cut */
 
-/* An answer's text, until its client has read it. */
+/* A larger report is decompressed while its client reads it. */
+#define STREAMED_BYTES ((size_t)256 << 10)
+#define PIECE_BYTES ((size_t)64 << 10)
+
+/* An answer's text, or the stream that it comes from, until its client has read it. */
 struct owned {
     struct connections *all;
-    size_t bytes;
+    size_t bytes; /* in memory */
     char *text;
+    struct row_stream *stream;
 };
 
 static void free_owned(void *owned) {
     struct owned *o = owned;
     connections_end_answer(o->all, o->bytes);
     free(o->text);
+    row_stream_free(o->stream);
     free(o);
 }
 
@@ -43,6 +51,34 @@ static struct MHD_Response *own(struct MHD_Connection *c, char *text, size_t byt
     *o = (struct owned){.all = all, .bytes = bytes, .text = text};
     struct MHD_Response *response =
         MHD_create_response_from_buffer_with_free_callback_cls(bytes, text, free_owned, o);
+    if (response == NULL) {
+        free_owned(o);
+    }
+    return response;
+}
+
+/* libmicrohttpd reads a stream from its start to its end. */
+static ssize_t read_stream(void *owned, uint64_t at, char *to, size_t most) {
+    const struct owned *o = owned;
+    ssize_t n = row_stream_read(o->stream, to, most);
+    (void)at;
+    return n > 0 ? n : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+/* The same of a stream. */
+static struct MHD_Response *own_stream(struct MHD_Connection *c, struct row_stream *stream, bool *full) {
+    struct connections *all = connection_all(http_deadline(c));
+    struct owned *o = stream != NULL ? malloc(sizeof *o) : NULL;
+    size_t bytes = stream != NULL ? row_stream_memory(stream) : 0;
+    *full = o != NULL && !connections_take_answer(all, bytes);
+    if (o == NULL || *full) {
+        free(o);
+        row_stream_free(stream);
+        return NULL;
+    }
+    *o = (struct owned){.all = all, .bytes = bytes, .stream = stream};
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        row_stream_text_bytes(stream), PIECE_BYTES, read_stream, o, free_owned);
     if (response == NULL) {
         free_owned(o);
     }
@@ -109,6 +145,22 @@ enum MHD_Result http_answer_text(struct MHD_Connection *c, const char *type, con
         MHD_add_response_header(response, "Content-Disposition", value);
     }
     return send_response(c, MHD_HTTP_OK, type, 0, bytes, response);
+}
+
+enum MHD_Result http_answer_report(struct MHD_Connection *c, void *body, size_t bytes) {
+    size_t text_bytes = 0;
+    bool full;
+    if (!row_text_size(body, bytes, &text_bytes) || text_bytes < STREAMED_BYTES) {
+        char *text = row_text(body, bytes, &text_bytes);
+        free(body);
+        return text != NULL
+                   ? http_answer_text(c, "application/json", "", text, text_bytes)
+                   : http_refuse(c, MHD_HTTP_INTERNAL_SERVER_ERROR, 0, "the report is damaged in the store");
+    }
+    struct row_stream *stream = row_stream_start(body, bytes);
+    size_t memory = stream != NULL ? row_stream_memory(stream) : 0;
+    struct MHD_Response *response = own_stream(c, stream, &full);
+    return full ? refuse_full(c) : send_response(c, MHD_HTTP_OK, "application/json", 0, memory, response);
 }
 
 static enum MHD_Result answer_json(struct MHD_Connection *c, unsigned status, long retry, json_t *json) {

@@ -71,6 +71,8 @@ enum MHD_Result http_answer_built_in(struct MHD_Connection *c, const char *type,
  * `name`: what the browser calls a file to keep; empty: to show. */
 enum MHD_Result http_answer_text(struct MHD_Connection *c, const char *type, const char *name, char *text,
                                  size_t bytes);
+/* Takes a report's body, as store_report_body has it. */
+enum MHD_Result http_answer_report(struct MHD_Connection *c, void *body, size_t bytes);
 /* {"error":"..."}; `retry`: seconds of Retry-After, 0: none. */
 enum MHD_Result http_refuse(struct MHD_Connection *c, unsigned status, long retry, const char *why);
 /* Status 400, and the connection ends: where its next request starts is not certain. */

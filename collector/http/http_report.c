@@ -80,14 +80,19 @@ enum MHD_Result http_report(struct http *h, struct MHD_Connection *c, const char
         return http_refuse(c, MHD_HTTP_NOT_FOUND, 0,
                            "want text, collapsed, speedscope, firefox, pprof, sentry or otlp");
     }
-    char *report = store_report(h->store, id, &bytes);
-    if (report == NULL) {
+    void *body = store_report_body(h->store, id, &bytes);
+    if (body == NULL) {
         return http_refuse(c, MHD_HTTP_NOT_FOUND, 0, "it is not in the store");
     }
     if (part[0] == '\0') {
-        return http_answer_text(c, "application/json", "", report, bytes);
+        return http_answer_report(c, body, bytes);
     }
-    enum MHD_Result result = answer_written(c, report, bytes, format, id);
+    size_t text_bytes = 0;
+    char *report = row_text(body, bytes, &text_bytes);
+    free(body);
+    enum MHD_Result result = report != NULL ? answer_written(c, report, text_bytes, format, id)
+                                            : http_refuse(c, MHD_HTTP_INTERNAL_SERVER_ERROR, 0,
+                                                          "the report is damaged in the store");
     free(report);
     return result;
 }

@@ -212,17 +212,23 @@ void row_free(struct row *row) {
     row->body = NULL;
 }
 
-char *row_text(const void *body, size_t bytes, size_t *text_bytes) {
+bool row_text_size(const void *body, size_t bytes, size_t *text_bytes) {
     unsigned long long size = ZSTD_getFrameContentSize(body, bytes);
-    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > TEXT_BYTES_MAX) {
+    *text_bytes = (size_t)size;
+    return size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR && size <= TEXT_BYTES_MAX;
+}
+
+char *row_text(const void *body, size_t bytes, size_t *text_bytes) {
+    size_t size;
+    if (!row_text_size(body, bytes, &size)) {
         return NULL;
     }
-    char *text = malloc((size_t)size + 1);
-    if (text == NULL || ZSTD_decompress(text, (size_t)size, body, bytes) != size) {
+    char *text = malloc(size + 1);
+    if (text == NULL || ZSTD_decompress(text, size, body, bytes) != size) {
         free(text);
         return NULL;
     }
     text[size] = '\0';
-    *text_bytes = (size_t)size;
+    *text_bytes = size;
     return text;
 }

@@ -40,6 +40,8 @@ bool row_make(const char *text, size_t bytes, const json_t *schema, struct row *
               struct schema_fault *fault);
 void row_free(struct row *row);
 
+/* The size of a stored body's text. False: damaged, or too large. */
+bool row_text_size(const void *body, size_t bytes, size_t *text_bytes);
 /* The text of a stored body; the caller frees it. NULL: damaged, or no memory. */
 char *row_text(const void *body, size_t bytes, size_t *text_bytes);
 

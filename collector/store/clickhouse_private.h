@@ -186,7 +186,7 @@ json_t *clickhouse_compare(void *at, const char *app, const char *from, const ch
 json_t *clickhouse_search(void *at, const char *words, const char *app, long offset);
 json_t *clickhouse_counts(void *at);
 json_t *clickhouse_reports(void *at, const struct store_filter *filter);
-char *clickhouse_report(void *at, const char *id, size_t *bytes);
+void *clickhouse_report_body(void *at, const char *id, size_t *bytes);
 void clickhouse_each_report(void *at, const struct store_filter *filter,
                             void (*take)(void *to, const char *text, size_t bytes), void *to);
 void clickhouse_each_of_groups(void *at, const struct store_groups *of,

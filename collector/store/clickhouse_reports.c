@@ -177,21 +177,28 @@ static unsigned digit(char c) {
 }
 
 /* A body comes as digits: it is no text. The caller frees what it gets; NULL: it is no report. */
-char *clickhouse_text_of(const json_t *row, size_t *bytes) {
+static void *body_of(const json_t *row, size_t *bytes) {
     const char *hex = json_string_value(json_object_get(row, "body"));
     size_t n = hex != NULL ? strlen(hex) / 2 : 0;
     unsigned char *body = n > 0 ? malloc(n) : NULL;
     for (size_t i = 0; body != NULL && i < n; i++) {
         body[i] = (unsigned char)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
     }
+    *bytes = n;
+    return body;
+}
+
+char *clickhouse_text_of(const json_t *row, size_t *bytes) {
+    size_t n;
+    void *body = body_of(row, &n);
     char *text = body != NULL ? row_text(body, n, bytes) : NULL;
     free(body);
     return text;
 }
 
-char *clickhouse_report(void *at, const char *id, size_t *bytes) {
+void *clickhouse_report_body(void *at, const char *id, size_t *bytes) {
     struct clickhouse *c = at;
-    char *text = NULL;
+    void *body = NULL;
     pthread_mutex_lock(&c->reads.lock);
     json_t *key = clickhouse_first(
                ROWS("SELECT app, started_ms, argMax(fingerprint, changed) AS fingerprint FROM @ids"
@@ -204,12 +211,12 @@ char *clickhouse_report(void *at, const char *id, size_t *bytes) {
                                   " fingerprint = ?s AND started_ms = ?i AND id = ?s",
                                   text_of(key, "app"), text_of(key, "fingerprint"),
                                   (int64_t)json_integer_value(json_object_get(key, "started_ms")), id));
-        text = clickhouse_text_of(row, bytes);
+        body = body_of(row, bytes);
     }
     pthread_mutex_unlock(&c->reads.lock);
     json_decref(key);
     json_decref(row);
-    return text;
+    return body;
 }
 
 /* One query, since two versions ask for the stacks of fifty groups. Where many of the newest reports have

@@ -128,7 +128,7 @@ const struct store_backend sqlite_backend = {
     .search = sqlite_search,
     .counts = sqlite_counts,
     .reports = sqlite_reports,
-    .report = sqlite_report,
+    .report_body = sqlite_report_body,
     .each_report = sqlite_each_report,
     .find_regressed = sqlite_find_regressed,
 };

@@ -161,7 +161,7 @@ json_t *sqlite_compare(void *file, const char *app, const char *from, const char
 json_t *sqlite_search(void *file, const char *words, const char *app, long offset);
 json_t *sqlite_counts(void *file);
 json_t *sqlite_reports(void *file, const struct store_filter *filter);
-char *sqlite_report(void *file, const char *id, size_t *bytes);
+void *sqlite_report_body(void *file, const char *id, size_t *bytes);
 void sqlite_each_report(void *file, const struct store_filter *filter,
                         void (*take)(void *to, const char *text, size_t bytes), void *to);
 void sqlite_find_regressed(void *file, struct store_mark *marks, size_t count);

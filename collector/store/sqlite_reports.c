@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries of reports: lists, search, and their texts. Any thread; one at a time.
+ * Queries of reports: lists, search, and their bodies. Any thread; one at a time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,21 +75,25 @@ json_t *sqlite_search(void *file, const char *words, const char *app, long offse
     return json_pack("{s:o, s:o}", "groups", groups, "reports", reports);
 }
 
-char *sqlite_report(void *file, const char *id, size_t *bytes) {
+void *sqlite_report_body(void *file, const char *id, size_t *bytes) {
     struct sqlite *s = file;
-    char *text = NULL;
+    void *body = NULL;
     sqlite_start_reading(s);
     sqlite3_stmt *q = sqlite_query(s, "SELECT body FROM report WHERE id = ?1");
     if (q != NULL) {
         sqlite_bind(q, "s", id);
         if (sqlite3_step(q) == SQLITE_ROW) {
-            const void *body = sqlite3_column_blob(q, 0);
-            text = row_text(body, (size_t)sqlite3_column_bytes(q, 0), bytes);
+            const void *stored = sqlite3_column_blob(q, 0);
+            *bytes = (size_t)sqlite3_column_bytes(q, 0);
+            body = *bytes > 0 ? malloc(*bytes) : NULL;
+            if (body != NULL) {
+                memcpy(body, stored, *bytes);
+            }
         }
     }
     sqlite3_finalize(q);
     pthread_mutex_unlock(&s->reading);
-    return text;
+    return body;
 }
 
 /* The bodies first: the lock is not for the time that it takes to merge them. */

@@ -271,8 +271,16 @@ json_t *store_reports(struct store *s, const struct store_filter *filter) {
     return s->backend->reports(s->reports, filter);
 }
 
+void *store_report_body(struct store *s, const char *id, size_t *bytes) {
+    return s->backend->report_body(s->reports, id, bytes);
+}
+
 char *store_report(struct store *s, const char *id, size_t *bytes) {
-    return s->backend->report(s->reports, id, bytes);
+    size_t stored = 0;
+    void *body = store_report_body(s, id, &stored);
+    char *text = body != NULL ? row_text(body, stored, bytes) : NULL;
+    free(body);
+    return text;
 }
 
 void store_each_report(struct store *s, const struct store_filter *filter,

@@ -138,6 +138,8 @@ json_t *store_counts(struct store *s);
 json_t *store_reports(struct store *s, const struct store_filter *filter);
 /* The JSON text of a report; the caller frees it. */
 char *store_report(struct store *s, const char *id, size_t *bytes);
+/* The same as the store has it, for row_text or row_stream_start; the caller frees it. */
+void *store_report_body(struct store *s, const char *id, size_t *bytes);
 /* Calls `take` with the text of each of the newest whole reports of a group. */
 void store_each_report(struct store *s, const struct store_filter *filter,
                        void (*take)(void *to, const char *text, size_t bytes), void *to);

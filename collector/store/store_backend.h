@@ -37,7 +37,7 @@ struct store_backend {
     json_t *(*search)(void *at, const char *words, const char *app, long offset);
     json_t *(*counts)(void *at);
     json_t *(*reports)(void *at, const struct store_filter *filter);
-    char *(*report)(void *at, const char *id, size_t *bytes);
+    void *(*report_body)(void *at, const char *id, size_t *bytes);
     void (*each_report)(void *at, const struct store_filter *filter,
                         void (*take)(void *to, const char *text, size_t bytes), void *to);
     /* NULL: a query for each group takes no longer. */

@@ -271,17 +271,18 @@ class Attacks(unittest.TestCase):
             self.assertLess(longest, 3 if RELEASE else 15)
 
     def test_slow_readers_take_little_memory(self):
-        collector = Collector()
+        allow_files(self, 4096)
+        collector = Collector("--per-address", "0")
         self.addCleanup(collector.close)
         large = small_report("large")
-        large["hot_stack"]["frames"] += [{"pc": "0x1010", "module": 0, "function": "f" * 16000} for _ in range(900)]
+        large["hot_stack"]["frames"] += [{"pc": "0x1010", "module": 0, "function": "f" * 16000} for _ in range(450)]
         body = gzip.compress(json.dumps(large).encode())
         self.assertEqual(200, collector.send(body, "gzip")[0])
         request = ("GET /api/v1/reports/%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % (
             large["id"], collector.read_key)).encode()
         slow = []
         try:
-            for _ in range(90):
+            for _ in range(200):
                 s = socket.socket()
                 slow.append(s)
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -292,7 +293,7 @@ class Attacks(unittest.TestCase):
             print("%d slow readers of %d MB, sent as %d KB: %d MiB" % (len(slow), len(json.dumps(large)) // 1000000, len(body) // 1000, most))
             self.assertLess(most, 600 if RELEASE else 2000)
             self.assertEqual({b"HTTP/1.1 200", b"HTTP/1.1 503"}, set(answers))
-            self.assertGreater(answers.count(b"HTTP/1.1 200"), 10)
+            self.assertGreater(answers.count(b"HTTP/1.1 200"), 70, "a large report is decompressed while it is read")
             self.assertLess(healthz(collector, "127.0.0.1"), 3 if RELEASE else 15)
             status, headers, _ = collector.request("GET", "/api/v1/reports/" + large["id"], key=collector.read_key)
             self.assertTrue(status == 200 or headers["Retry-After"], status)
@@ -300,6 +301,7 @@ class Attacks(unittest.TestCase):
             for s in slow:
                 s.close()
         wait_until(lambda: collector.request("GET", "/api/v1/reports/" + large["id"], key=collector.read_key)[0] == 200, "a place")
+        self.assertEqual(large, collector.get("reports/" + large["id"]))
         if RELEASE:
             wait_until(lambda: resident_kib(collector) < 150 << 10, "the memory to be given back, of %d KiB" % resident_kib(collector))
 
