@@ -110,6 +110,7 @@ bool jail_enter(enum jail jail) {
                                         ALLOW(readlinkat),
                                         ALLOW(faccessat),
                                         ALLOW(recvmsg),
+                                        ALLOW(recvfrom),
 #ifdef __x86_64__
                                         ALLOW_OPEN(open, 1),
                                         ALLOW(stat),

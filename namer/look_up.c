@@ -21,18 +21,9 @@
 #include "symbolizer/symbolizer.h"
 
 #define NO_GROUP 65534
-#define FILES_MAX 512 /* modules that have files */
-
-struct files {
-    char *path; /* of the module */
-    int fd[REMOTE_FILES_MAX];
-    size_t count;
-};
 
 struct work {
     bool given;
-    struct files files[FILES_MAX];
-    size_t count;
     struct symbolizer *symbolizer;
     struct remote_query query;
     struct remote_answer answer;
@@ -55,47 +46,46 @@ static bool give_rights_away(uid_t user) {
 
 /* ---- queries ---------------------------------------------------------------------------------- */
 
-static int open_given(void *work, const char *path, unsigned which) {
-    const struct work *w = work;
-    for (size_t i = w->count; i-- > 0;) { /* the newest of this path */
-        if (strcmp(w->files[i].path, path) == 0) {
-            return which < w->files[i].count ? fcntl(w->files[i].fd[which], F_DUPFD_CLOEXEC, 0) : -1;
-        }
-    }
-    return -1;
+static bool send_answer(const struct remote_answer *a) {
+    size_t bytes = offsetof(struct remote_answer, text) + (size_t)a->function_bytes + a->file_bytes;
+    return bytes <= sizeof *a && write(STDIN_FILENO, a, bytes) == (ssize_t)bytes;
 }
 
-static void take_files(struct work *w, const char *path, const struct cmsghdr *head) {
-    struct files *f = &w->files[w->count];
-    size_t count =
-        head != NULL && head->cmsg_type == SCM_RIGHTS ? (head->cmsg_len - CMSG_LEN(0)) / sizeof f->fd[0] : 0;
-    if (count == 0 || count > REMOTE_FILES_MAX || w->count == FILES_MAX || (f->path = strdup(path)) == NULL) {
-        return;
+/* Requests the file from the command. -1: there is none. */
+static int open_given(void *work, const char *path, unsigned which) {
+    struct work *w = work;
+    char byte;
+    int fd = -1;
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof fd)];
+    } control;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    (void)path; /* of the query that is being answered */
+    w->answer.count = REMOTE_FILE;
+    w->answer.line = (int32_t)which;
+    w->answer.function_bytes = w->answer.file_bytes = 0;
+    if (!send_answer(&w->answer) || recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC) != 1) {
+        return -1;
     }
-    memcpy(f->fd, CMSG_DATA(head), count * sizeof f->fd[0]);
-    f->count = count;
-    w->count++;
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head != NULL && head->cmsg_type == SCM_RIGHTS) {
+        memcpy(&fd, CMSG_DATA(head), sizeof fd);
+    }
+    return fd;
 }
 
 static bool receive(struct work *w, char **path, char **build_id) {
     struct remote_query *q = &w->query;
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(REMOTE_FILES_MAX * sizeof(int))];
-    } control;
-    struct iovec part = {q, sizeof *q};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t n = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
-    if (n < (ssize_t)offsetof(struct remote_query, text) ||
-        offsetof(struct remote_query, text) + q->path_bytes + q->build_id_bytes != (size_t)n) {
+    const size_t head = offsetof(struct remote_query, text);
+    ssize_t n = recv(STDIN_FILENO, q, sizeof *q, 0);
+    if (n < (ssize_t)head || (uint64_t)q->path_bytes + q->build_id_bytes != (size_t)n - head) {
         return false;
     }
     *path = strndup(q->text, q->path_bytes);
     *build_id = q->build_id_bytes != 0 ? strndup(q->text + q->path_bytes, q->build_id_bytes) : NULL;
-    if (*path != NULL) {
-        take_files(w, *path, CMSG_FIRSTHDR(&message));
-    }
     return *path != NULL && (q->build_id_bytes == 0 || *build_id != NULL);
 }
 
@@ -115,8 +105,7 @@ static bool send_symbol(struct work *w, int count, const struct symbol *symbol) 
     a->inlined = symbol->inlined;
     a->function_bytes = put(a->text, 0, symbol->function);
     a->file_bytes = put(a->text, a->function_bytes, symbol->file);
-    size_t bytes = offsetof(struct remote_answer, text) + a->function_bytes + a->file_bytes;
-    return write(STDIN_FILENO, a, bytes) == (ssize_t)bytes;
+    return send_answer(a);
 }
 
 static bool answer(struct work *w, const char *path, const char *build_id) {

@@ -29,7 +29,6 @@ struct module {
     const char *reason;
     uid_t owner;              /* of the reports that it is looked up for */
     struct remote *remote;    /* reads the file in this process's place; NULL: this one does */
-    unsigned sent_to;         /* the start of it that has the files */
     bool odd_debug_file;      /* a link led to what is no file; debug information is not read */
     struct unit_range *range; /* for files without .debug_aranges, as clang makes them */
     size_t ranges;

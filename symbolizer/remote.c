@@ -25,7 +25,7 @@ struct remote {
     uid_t user;
     pid_t pid; /* 0: none runs */
     int fd;
-    unsigned starts, deaths;
+    unsigned deaths;
 };
 
 /* ---- which files are read here ---------------------------------------------------------------- */
@@ -115,7 +115,6 @@ static int start(const struct symbolizer *s, struct remote *r) {
         return error;
     }
     r->fd = ends[0];
-    r->starts++;
     return 0;
 }
 
@@ -141,27 +140,11 @@ void remotes_free(struct symbolizer *s) {
 
 /* ---- a query ---------------------------------------------------------------------------------- */
 
-/* The files that may be the module's, where the caller opens them. How many. */
-static size_t open_files(const struct symbolizer *s, const struct module *m, int fds[REMOTE_FILES_MAX]) {
-    size_t n = 0;
-    while (s->open != NULL && n < REMOTE_FILES_MAX) {
-        fds[n] = s->open(s->open_arg, m->path, (unsigned)n);
-        if (fds[n] < 0)
-            break;
-        n++;
-    }
-    return n;
-}
-
-static bool send_query(const struct symbolizer *s, const struct remote *r, struct module *m,
-                       const struct symbol_query *q, uint64_t addr) {
+static bool send_query(const struct remote *r, const struct module *m, const struct symbol_query *q,
+                       uint64_t addr) {
     static struct remote_query query; /* symbolizers are of one thread */
-    size_t path = strlen(m->path), id = m->build_id != NULL ? strlen(m->build_id) : 0, count = 0;
-    int fds[REMOTE_FILES_MAX];
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof fds)];
-    } control = {.bytes = {0}};
+    size_t path = strlen(m->path), id = m->build_id != NULL ? strlen(m->build_id) : 0;
+    size_t bytes = offsetof(struct remote_query, text) + path + id;
     query.addr = addr;
     query.start = q->start;
     query.ran_s = q->ran_s;
@@ -170,19 +153,30 @@ static bool send_query(const struct symbolizer *s, const struct remote *r, struc
     memcpy(query.text, m->path, path);
     if (id != 0)
         memcpy(query.text + path, m->build_id, id);
-    struct iovec part = {&query, offsetof(struct remote_query, text) + path + id};
+    return send(r->fd, &query, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
+}
+
+/* The file of that number that may be the module's; without one the byte comes without a descriptor. */
+static bool send_file(const struct symbolizer *s, const struct remote *r, const struct module *m, int which) {
+    char byte = 0;
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof which)];
+    } control = {.bytes = {0}};
+    struct iovec part = {&byte, 1};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    if (m->sent_to != r->starts && (count = open_files(s, m, fds)) > 0) {
+    bool may = s->open != NULL && which >= 0 && which < REMOTE_FILES_MAX;
+    int fd = may ? s->open(s->open_arg, m->path, (unsigned)which) : -1;
+    if (fd >= 0) {
         message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof fds[0]);
+        message.msg_controllen = sizeof control;
         control.head = (struct cmsghdr){
-            .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(count * sizeof fds[0])};
-        memcpy(CMSG_DATA(&control.head), fds, count * sizeof fds[0]);
+            .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)};
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
     }
-    bool sent = sendmsg(r->fd, &message, MSG_NOSIGNAL) == (ssize_t)part.iov_len;
-    m->sent_to = r->starts;
-    while (count > 0)
-        close(fds[--count]);
+    bool sent = sendmsg(r->fd, &message, MSG_NOSIGNAL) == 1;
+    if (fd >= 0)
+        close(fd);
     return sent;
 }
 
@@ -199,8 +193,8 @@ static bool receive(const struct remote *r, int64_t until_ms, struct remote_answ
     const size_t head = offsetof(struct remote_answer, text);
     return bytes >= (ssize_t)head && answer->function_bytes <= REMOTE_TEXT_BYTES &&
            answer->file_bytes <= REMOTE_TEXT_BYTES &&
-           head + answer->function_bytes + answer->file_bytes == (size_t)bytes && answer->count >= 0 &&
-           answer->count <= SYMBOLS_MAX;
+           head + answer->function_bytes + answer->file_bytes == (size_t)bytes &&
+           answer->count >= REMOTE_FILE && answer->count <= SYMBOLS_MAX;
 }
 
 static const char *keep(struct symbolizer *s, const char *text, size_t bytes) {
@@ -213,12 +207,17 @@ static const char *keep(struct symbolizer *s, const char *text, size_t bytes) {
 }
 
 /* How many symbols; -1: there was no answer. */
-static int read_answer(struct symbolizer *s, const struct remote *r, int64_t until_ms,
+static int read_answer(struct symbolizer *s, const struct module *m, int64_t until_ms,
                        struct symbol out[SYMBOLS_MAX], const char **reason, bool *late) {
     static struct remote_answer answer;
-    int count = 1;
+    const struct remote *r = m->remote;
+    int files = 0, count = 1;
     for (int i = 0; i < count; i++) {
-        if (!receive(r, until_ms, &answer, late) || (i > 0 && answer.count != count))
+        bool came;
+        while ((came = receive(r, until_ms, &answer, late)) && answer.count == REMOTE_FILE)
+            if (i > 0 || files++ > REMOTE_FILES_MAX || !send_file(s, r, m, answer.line))
+                return -1;
+        if (!came || (i > 0 && answer.count != count))
             return -1;
         count = answer.count;
         if (count == 0) {
@@ -256,7 +255,7 @@ int remote_resolve(struct symbolizer *s, struct module *m, const struct symbol_q
     }
     int64_t until_ms = symbolizer_now_ms() + QUERY_MS;
     until_ms = s->until_ms != 0 && s->until_ms < until_ms ? s->until_ms : until_ms;
-    int n = send_query(s, r, m, q, addr) ? read_answer(s, r, until_ms, out, reason, &late) : -1;
+    int n = send_query(r, m, q, addr) ? read_answer(s, m, until_ms, out, reason, &late) : -1;
     if (n < 0) {
         end(r);
         r->deaths++;

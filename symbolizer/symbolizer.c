@@ -135,6 +135,8 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
  * arguments, nor where another function of the same code has the symbol. */
 static bool says_more(const char *symbol, const char *described) {
     size_t n = strlen(described);
+    if (n == 0) /* a damaged file's: the search below has no end for it */
+        return symbol != NULL;
     bool bare = strchr(described, '(') == NULL || strncmp(described, "operator()", 10) == 0;
     const char *at = symbol != NULL && bare ? strstr(symbol, described) : NULL;
     for (; at != NULL; at = strstr(at + 1, described))

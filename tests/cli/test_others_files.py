@@ -216,9 +216,14 @@ class LookUp(unittest.TestCase):
     def ask(ours, path, files=()):
         """(count, text)"""
         data = struct.pack("<QQqII", 0x1000, 0, 1 << 40, len(path), 0) + path.encode()
-        ours.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))] if files else [])
-        answer = ours.recv(1 << 16)
-        count, _, _, function, file = struct.unpack_from("<iiIII", answer)
+        ours.send(data)
+        while True:
+            answer = ours.recv(1 << 16)
+            count, which, _, function, file = struct.unpack_from("<iiIII", answer)
+            if count >= 0:
+                break
+            one = files[which:which + 1]  # it requests the file of this number
+            ours.sendmsg([b"f"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", one))] if one else [])
         return count, answer[20:20 + function + file].decode()
 
     def status(self, process):

@@ -325,6 +325,15 @@ class Worker(unittest.TestCase):
         print("ends of %d checks: %s" % (MUTATIONS // 4, ends))
         self.assertLess(ends.get(1, 0), MUTATIONS // 8)
 
+    def test_a_function_whose_name_is_empty(self):
+        data = bytearray(self.program.debug)
+        data[data.index(b"\0resize_image\0") + 1] = 0  # of .debug_str, which comes before the symbols' names
+        for name in (b"on_request", b"main"):
+            data[data.index(b"\0" + name + b"\0") + 1] = 0
+        done = self.name(bytes(data))
+        self.assertEqual(0, done.returncode)
+        self.assertIn("resize_image", [frame.get("function") for frame in json.loads(done.stdout)["hot_stack"]["frames"]])
+
     def test_a_report_without_paths(self):
         report = json.loads(json.dumps(self.program.report))
         for module in report["modules"]:
