@@ -13,6 +13,12 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (64u << 10)
+#define MATCHES_MAX 50000000u /* of lines and places: a hostile map may have each place in each line */
+
+struct search {
+    struct perf_map_place *places;
+    size_t count, matches;
+};
 
 int perf_map_open(const char *path, uid_t owner, uint64_t since_ns, const char **why) {
     struct stat st;
@@ -72,15 +78,17 @@ static size_t first_from(const struct perf_map_place *places, size_t count, uint
 }
 
 /* One line without its newline, which stands at `at` in the file. */
-static void take_line(struct perf_map_place *places, size_t count, const char *line, const char *end,
-                      off_t at) {
+static void take_line(struct search *s, const char *line, const char *end, off_t at) {
+    struct perf_map_place *places = s->places;
+    const size_t count = s->count;
     const char *p = line;
     uint64_t start, size;
     if (end - p > 2 && p[0] == '0' && p[1] == 'x')
         p += 2;
     if (!take_number(&p, end, &start) || !take_number(&p, end, &size) || p == end || start == 0)
         return;
-    for (size_t i = first_from(places, count, start); i < count && places[i].pc - start < size; i++) {
+    for (size_t i = first_from(places, count, start);
+         i < count && places[i].pc - start < size && s->matches < MATCHES_MAX; i++, s->matches++) {
         places[i].start = start;
         places[i].name = at + (p - line);
         places[i].name_bytes =
@@ -90,13 +98,13 @@ static void take_line(struct perf_map_place *places, size_t count, const char *l
 
 /* All whole lines of the file from `at` on. A line that does not fit into the buffer is taken by its
  * beginning; the last one without a newline is still being written, and is none. */
-static int read_lines(int fd, off_t at, bool skip, struct perf_map_place *places, size_t count) {
+static int read_lines(int fd, off_t at, bool skip, struct search *s) {
     char *buffer = malloc(BUFFER_BYTES);
     size_t have = 0;
     ssize_t n = 0;
     if (buffer == NULL)
         return -ENOMEM;
-    for (off_t left = PERF_MAP_BYTES_MAX; left > 0; left -= n) {
+    for (off_t left = PERF_MAP_BYTES_MAX; left > 0 && s->matches < MATCHES_MAX; left -= n) {
         n = pread(fd, buffer + have, BUFFER_BYTES - have, at + (off_t)have);
         if (n <= 0)
             break;
@@ -104,13 +112,13 @@ static int read_lines(int fd, off_t at, bool skip, struct perf_map_place *places
         const char *line = buffer, *end = buffer + have, *newline;
         while ((newline = memchr(line, '\n', (size_t)(end - line))) != NULL) {
             if (!skip)
-                take_line(places, count, line, newline, at + (line - buffer));
+                take_line(s, line, newline, at + (line - buffer));
             skip = false;
             line = newline + 1;
         }
         if (line == buffer && have == BUFFER_BYTES) {
             if (!skip)
-                take_line(places, count, line, end, at);
+                take_line(s, line, end, at);
             skip = true;
             line = end;
         }
@@ -118,7 +126,7 @@ static int read_lines(int fd, off_t at, bool skip, struct perf_map_place *places
         at += line - buffer;
         memmove(buffer, line, have);
     }
-    int error = n < 0 ? -errno : 0;
+    int error = n < 0 ? -errno : s->matches < MATCHES_MAX ? 0 : -EFBIG;
     free(buffer);
     return error;
 }
@@ -130,7 +138,7 @@ int perf_map_find(int fd, struct perf_map_place *places, size_t count, int *cut)
     off_t from = st.st_size > PERF_MAP_BYTES_MAX ? st.st_size - PERF_MAP_BYTES_MAX : 0;
     if (cut != NULL)
         *cut = from != 0;
-    return read_lines(fd, from, from != 0, places, count);
+    return read_lines(fd, from, from != 0, &(struct search){.places = places, .count = count});
 }
 
 int perf_map_name(int fd, const struct perf_map_place *place, char name[PERF_MAP_NAME_BYTES]) {

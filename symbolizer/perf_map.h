@@ -27,8 +27,8 @@ struct perf_map_place {
  * another negative errno value, and *why is a text that says what is wrong with it. */
 int perf_map_open(const char *path, uid_t owner, uint64_t since_ns, const char **why);
 
-/* Finds the pieces of all places. 0 or a negative errno value; *cut (may be NULL): the file is larger than
- * what was read. */
+/* Finds the pieces of all places. 0 or a negative errno value, -EFBIG where too many lines have too many of
+ * them; *cut (may be NULL): the file is larger than what was read. */
 int perf_map_find(int fd, struct perf_map_place *places, size_t count, int *cut);
 
 /* The name of a place that was found. 0 or a negative errno value. */

@@ -131,6 +131,29 @@ static void a_name_without_end_is_cut(void **state) {
     assert_string_equal(name_at(0x2000), "another");
 }
 
+/* Another user's map could have each place in each of its lines. */
+static void lines_that_have_all_places_end_the_search(void **state) {
+    (void)state;
+    enum { LINES = 100000, PLACES = 10000 };
+    static const char line[] = "1 fffffff x\n";
+    char *text = malloc(LINES * (sizeof line - 1));
+    struct perf_map_place *places = calloc(PLACES, sizeof *places);
+    assert_non_null(text);
+    assert_non_null(places);
+    for (size_t i = 0; i < LINES; i++)
+        memcpy(text + i * (sizeof line - 1), line, sizeof line - 1);
+    for (size_t i = 0; i < PLACES; i++)
+        places[i].pc = 16 + i;
+    write_map(text, LINES * (sizeof line - 1));
+    int fd = open_map();
+    assert_true(fd >= 0);
+    assert_int_equal(perf_map_find(fd, places, 100, NULL), 0); /* as many lines as ever */
+    assert_int_equal(perf_map_find(fd, places, PLACES, NULL), -EFBIG);
+    close(fd);
+    free(places);
+    free(text);
+}
+
 static void only_a_file_of_its_own_is_read(void **state) {
     (void)state;
     struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -243,6 +266,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_line_is_none),
         cmocka_unit_test(bytes_of_any_kind_do_no_harm),
         cmocka_unit_test(a_name_without_end_is_cut),
+        cmocka_unit_test(lines_that_have_all_places_end_the_search),
         cmocka_unit_test(only_a_file_of_its_own_is_read),
         cmocka_unit_test(of_a_gigabyte_the_end_is_read_and_no_memory_taken),
         cmocka_unit_test(names_of_v8_are_taken_apart),
