@@ -45,6 +45,7 @@ struct symbolizer {
     char *worker;
     struct remote *remotes;
     uid_t owner;
+    bool is_starved;
     int64_t until_ms; /* of CLOCK_MONOTONIC; 0: for ever */
     Dwfl_Callbacks callbacks;
 };

@@ -250,6 +250,7 @@ int remote_resolve(struct symbolizer *s, struct module *m, const struct symbol_q
         return 0;
     }
     if (r->pid == 0 && (error = start(s, r)) != 0) { /* it says nothing of the file */
+        s->is_starved |= error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
         *reason = why_none(s, error);
         return 0;
     }

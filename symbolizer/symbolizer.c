@@ -173,7 +173,12 @@ const char symbolizer_late[] = "looking them up took too long";
 
 void symbolizer_begin(struct symbolizer *s, uid_t owner) {
     s->owner = owner;
+    s->is_starved = false;
     s->until_ms = symbolizer_now_ms() + INT64_C(1000) * SYMBOLIZER_SECONDS;
+}
+
+bool symbolizer_is_starved(const struct symbolizer *s) {
+    return s->is_starved;
 }
 
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],

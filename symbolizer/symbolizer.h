@@ -60,6 +60,10 @@ void symbolizer_destroy(struct symbolizer *s);
 extern const char symbolizer_late[];
 void symbolizer_begin(struct symbolizer *s, uid_t owner);
 
+/* Since symbolizer_begin a look-up process could not be started, for want of memory or processes: the same
+ * look-ups may do later. */
+bool symbolizer_is_starved(const struct symbolizer *s);
+
 /* Fills `out`, innermost first; the last one is the function itself, those before it were inlined. Returns
  * how many; 0: nothing is known of this place, and *reason says why when it is the whole module that cannot
  * be read (a text that lives as long as the symbolizer), else it is NULL. */

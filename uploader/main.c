@@ -103,7 +103,7 @@ static int send_once(struct upload *u) {
         }
         error_print(&why);
     }
-    return well && u->refused == 0 && u->unread == 0 ? EXIT_SUCCESS : EXIT_ERROR;
+    return well && u->refused == 0 && u->unread == 0 && u->unnamed == 0 ? EXIT_SUCCESS : EXIT_ERROR;
 }
 
 static void upload(void *call) {

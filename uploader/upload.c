@@ -124,6 +124,14 @@ static bool lasts(const json_t *report) {
            strcmp(json_string_value(json_object_get(report, "kind")), "fatal-hang") != 0;
 }
 
+/* Once it is sent, nothing on this machine adds its names. */
+static void wait_for_names(struct upload *u, const char *path) {
+    if (u->unnamed++ == 0 && !u->said_unnamed) {
+        print_error("%s and others wait: no process can be started now that looks up their names", path);
+    }
+    u->said_unnamed = true;
+}
+
 /* Adds one file's report, if it is one that can go now. False: no memory. */
 static bool add_file(struct upload *u, struct batch *b, const char *path, struct symbolizer *symbolizer) {
     struct problem why;
@@ -148,7 +156,11 @@ static bool add_file(struct upload *u, struct batch *b, const char *path, struct
         if (symbolizer != NULL) {
             report_symbolicate(report, symbolizer, report_owner(path), REPORT_ALL, NULL);
         }
-        fits = batch_add(b, report, path, &file);
+        if (symbolizer != NULL && symbolizer_is_starved(symbolizer)) {
+            wait_for_names(u, path);
+        } else {
+            fits = batch_add(b, report, path, &file);
+        }
     }
     json_decref(report);
     return fits;
@@ -197,7 +209,9 @@ bool upload_spool(struct upload *u) {
         symbolizer =
             symbolizer_create(&(struct symbolizer_options){.debuginfod = true, .worker = libexec_look_up()});
     }
+    u->unnamed = 0;
     bool well = send_files(u, &files, symbolizer);
+    u->said_unnamed = u->unnamed > 0;
     symbolizer_destroy(symbolizer);
     reports_free(&files);
     return well;

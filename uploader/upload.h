@@ -20,6 +20,8 @@ struct upload {
     struct sender *sender;
     bool over_budget;
     size_t sent, known, refused, lasting, unread; /* reports */
+    size_t unnamed;                               /* reports of the last look that wait for their names */
+    bool said_unnamed;
     struct passed_over passed_over; /* files that the collector has refused, or that are no reports */
 };
 

@@ -14,12 +14,13 @@ import time
 import unittest
 import zlib
 
+import support_unit_filter
 from support_dump import Programs, dump
-from support_fleet import small_report
+from support_fleet import Collector, small_report
 from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, environment, main, wait_until
 
 NAMER = os.path.join(BUILD, "libexec/hangdog/hangdog-name")
-NOBODY = 65534
+NOBODY, OTHER = 65534, 61997
 AS_NOBODY = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 PROGRAM = """
 #include <unistd.h>
@@ -166,6 +167,61 @@ class OthersFiles(Nobodys):
             print("%s: %d MiB, %.1f s" % (command[0], most >> 20, seconds))
             self.assertTrue(command[0] == "upload" or "resize_image" in text, text)
             self.assertLess(most, GIB * 1.2)
+
+    def test_a_bomb_of_the_users_own(self):
+        path = self.bomb()
+        os.chown(path, 0, 0)
+        program = self.start(path)
+        wait_until(lambda: os.readlink("/proc/%d/exe" % program.pid) == path and self.state(program.pid) == "S", "its pause")
+        os.chown(self.folder, 0, 0)  # so that the command itself reads the file
+        text, most, _ = self.limited(HANGDOG, "dump", str(program.pid))
+        self.assertIn("resize_image", text)
+        self.assertLess(most, GIB * 1.2)
+
+    def send_as_the_service(self, collector, spool, *before):
+        return subprocess.run([*before, HANGDOG, "upload", "--spool", spool, "--to", collector.url, "--key", collector.send_key, "--retries",
+                               "0"], capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment())
+
+    def test_upload_with_the_rights_of_its_service(self):
+        """It reads the spool of another user, names its report, and removes it."""
+        unit = os.path.join(BUILD, "systemd/system/hangdog-upload.service")
+        with open(unit, encoding="utf-8") as file:
+            rights = re.search(r"(?m)^CapabilityBoundingSet=(.*)$", file.read())[1].replace("CAP_", "+").lower().split()
+        may = support_unit_filter.allowed(unit)
+        report = self.report_of(self.build())
+        os.chmod(os.path.dirname(report), 0o700)
+        collector = Collector()
+        self.addCleanup(collector.close)
+        trace = os.path.join(self.folder, "trace")
+        strace = ["/usr/bin/strace", "-f", "-o", trace] if may is not None and os.path.exists("/usr/bin/strace") else []
+        done = self.send_as_the_service(collector, os.path.dirname(report), *strace, "/usr/bin/setpriv", "--bounding-set=-all," +
+                                        ",".join(rights), "--inh-caps=-all", "--no-new-privs")
+        if strace and done.returncode != 0 and "hangdog: " not in done.stderr:
+            self.skipTest("strace does not run here")
+        self.assertEqual((0, "hangdog: 1 report sent\n"), (done.returncode, done.stderr))
+        self.assertFalse(os.path.exists(report))
+        self.assertEqual(["resize_image"], [group["function"] for group in collector.get("overview?days=400")["groups"]])
+        if strace:
+            with open(trace, encoding="utf-8", errors="replace") as file:
+                calls = set(re.findall(r"(?m)^\d+ +(\w+)\(", file.read().partition("/hangdog\"")[2]))
+            self.assertIn("setresuid", calls)
+            self.assertEqual(set(), calls - may)
+
+    def test_upload_waits_while_no_process_starts(self):
+        """A report without names is never better at the collector."""
+        report = self.report_of(self.build())
+        os.chmod(report, 0o644)
+        os.chown(os.path.dirname(report), OTHER, OTHER)
+        collector = Collector()
+        self.addCleanup(collector.close)
+        other = ["/usr/bin/setpriv", "--reuid=%d" % OTHER, "--regid=%d" % OTHER, "--clear-groups"]
+        done = self.send_as_the_service(collector, os.path.dirname(report), *other, "/usr/bin/prlimit", "--nproc=0:")
+        self.assertIn("no process can be started now that looks up their names", done.stderr)
+        self.assertTrue(os.path.exists(report))
+        self.assertEqual(1, done.returncode)
+        done = self.send_as_the_service(collector, os.path.dirname(report), *other)
+        self.assertEqual((0, "hangdog: 1 report sent\n"), (done.returncode, done.stderr))
+        self.assertEqual(["resize_image"], [group["function"] for group in collector.get("overview?days=400")["groups"]])
 
     def test_a_report_reads_no_file_of_root(self):
         """The paths of another user's report are opened with that user's rights."""
