@@ -31,6 +31,25 @@ static void print_examples(FILE *out, const struct command *c) {
     }
 }
 
+/* "one, two, three" in lines below an option's help. */
+static void print_listed(FILE *out, const char *words, int margin) {
+    int column = HELP_COLUMNS;
+    while (*words != '\0') {
+        int n = (int)strcspn(words, "|"), more = words[n] == '|';
+        if (column + 1 + n + more > HELP_COLUMNS) {
+            fprintf(out, "%s%*s", column < HELP_COLUMNS ? "\n" : "", margin, "");
+            column = margin;
+        } else {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s%s", n, words, more ? "," : "");
+        column += n + more;
+        words += n + more;
+    }
+    fputc('\n', out);
+}
+
 static void print_options(FILE *out, const struct command_option *options) {
     char words[HELP_WORDS_BYTES];
     int width = 0;
@@ -45,6 +64,9 @@ static void print_options(FILE *out, const struct command_option *options) {
         }
         if (!o->rare) {
             fprintf(out, "  %-*s  %s\n", width, help_words(words, o), o->help);
+            if (o->listed) {
+                print_listed(out, o->words, width + 4);
+            }
         }
     }
 }
@@ -72,7 +94,7 @@ static void print_commands(FILE *out, const struct command *const *commands) {
         fprintf(out, "%s%s", between, words);
         column = strlen(words) + (between[0] == ' ' ? column + 3 : 0);
     }
-    fputs("\n" ALL ",\n     --json, --spool DIR   More: hangdog COMMAND --help, man hangdog\n", out);
+    fputs("\n" ALL "\nMost: --json, --spool DIR   More: hangdog COMMAND --help, man hangdog\n", out);
 }
 
 void help_print(FILE *out, const struct command *c) {

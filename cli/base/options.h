@@ -44,6 +44,7 @@ struct command_option {
     enum option_kind kind;
     size_t to;         /* offset in the command's options */
     const char *value; /* the help's word for it; NULL for a flag */
+    bool listed;       /* the help lists `words` below the option */
     bool rare;         /* only the man page and the completions have it: the help fits a terminal */
     bool optional;     /* of a text: only "=VALUE" gives one, else it is empty */
     const char *help;  /* one line */
@@ -65,6 +66,8 @@ struct command {
     } example[EXAMPLES_MAX];
     const char *description; /* of the man page: paragraphs, each ends with an empty line */
     const char *exit_status; /* of the man page: "0\tdone\n1\tfailed\n"; NULL: the same as most commands */
+    const char *environment; /* of the man page, in this form: the command's own variables; NULL: none */
+    bool no_spool;           /* it reads and writes no report: the spool's variables mean nothing to it */
     struct {
         const char *option, *command; /* what a user may expect here, and where it is */
         const char *lacks;            /* or why this build lacks the option; the command builds one with it */

@@ -28,8 +28,11 @@ static const struct command_option export_options[] = {
      TO(format),
      .value = "FORMAT",
      .words = EXPORT_FORMATS,
-     .help = "text (usual), firefox, speedscope, pprof, sentry, otlp",
-     .more = "docs/export.md says where to open each."},
+     .help = "what to write (usually text):",
+     .listed = true,
+     .more =
+         "Sites and programs that read them: speedscope.app, profiler.firefox.com, pprof, Sentry, a collector of "
+         "OpenTelemetry, flamegraph.pl for collapsed, the text collector of Prometheus' node exporter."},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_TEXT,

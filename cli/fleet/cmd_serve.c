@@ -149,13 +149,17 @@ const struct command command_serve = {
                 {"serve --tls-cert c.pem --tls-key k.pem", "the same by TLS"},
                 {"serve --new-key send:shop", "a key for the app shop"}},
     .description =
-        "The collector takes reports from hangdog upload, stores them in one file, groups those of one bug, and serves a "
+        "The collector takes reports from hangdog upload, stores them in a SQLite file or in ClickHouse, groups those of one bug, and serves a "
         "page of them. A report is acknowledged once it is on disk. The same report sent twice is stored once.\n\n"
         "The first start makes three keys and prints them: one sends, one reads, one administers and reads. Where stdout is no terminal, as "
         "in a service, it writes them into $STATE_DIRECTORY/first-keys, else into STORE.first-keys, for the owner only. The store has "
         "their hashes only, so no later start can print them again.\n\n"
         "SIGTERM and SIGINT end it: it takes no more, and answers what has begun to come, for ten seconds at most.\n\n"
         "GET /healthz says whether it works, GET /metrics has figures for Prometheus.\n\n",
+    .environment = "STATE_DIRECTORY\tthe default store is collector.db in this folder: systemd sets it\n"
+                   "XDG_DATA_HOME\telse the default store is hangdog/collector.db in this folder\n"
+                   "HOME\telse it is .local/share/hangdog/collector.db in this folder\n",
+    .no_spool = true,
     .options = serve_options,
     .run = cmd_serve,
 };

@@ -67,6 +67,8 @@ const struct command command_upload = {
         "it. Names of functions are looked up before, for the debug information is here.\n\n"
         "A report that the collector refuses stays in the spool, and an error says why. --watch sends it again when the "
         "collector says, else after a day. A hang that lasts is sent once it has ended.\n\n",
+    .environment = "HANGDOG_COLLECTOR\tthe same as --to\n"
+                   "HANGDOG_KEY\tthe same as --key: other users do not see it in the list of processes\n",
     .deep = true,
     .options = upload_options,
     .run = cmd_upload,

@@ -31,6 +31,9 @@ const struct command command_upload_symbols = {
         "The collector finds it by its build-id, so its name and folder do not matter.\n\n"
         "The file goes out in compressed pieces. The next call continues one that was stopped. Reports that came before get "
         "their names, too.\n\n",
+    .environment = "HANGDOG_COLLECTOR\tthe same as --to\n"
+                   "HANGDOG_KEY\tthe same as --key: other users do not see it in the list of processes\n",
+    .no_spool = true,
     .operand = COMPLETE_FILE,
     .options = symbols_options,
     .run = cmd_upload_symbols,

@@ -85,7 +85,7 @@ static void write_option(FILE *out, const struct command_option *o) {
     fputc('\n', out);
     roff_sentence(out, o->help);
     if (o->words != NULL) {
-        fputs("One of ", out);
+        fputs(o->listed ? "" : "One of ", out);
         for (const char *w = o->words; *w != '\0'; w++) {
             if (*w == '|') {
                 fputs(", ", out);
@@ -135,8 +135,7 @@ static void write_commands(FILE *out, const struct command *all) {
 }
 
 /* "WORD\tTEXT\n" lines as a list. */
-static void write_list(FILE *out, const char *title, const char *lines) {
-    fprintf(out, ".SH %s\n", title);
+static void write_lines(FILE *out, const char *lines) {
     while (*lines != '\0') {
         size_t word = strcspn(lines, "\t"), text = strcspn(lines + word, "\n");
         char line[512];
@@ -170,14 +169,15 @@ void man_page_write(FILE *out, const struct command *c, const struct command *al
     static const char exit_status[] = "0\tdone, also where there is nothing to print\n"
                                       "1\tfailed, wholly or partly\n"
                                       "2\twrong use\n";
-    static const char environment[] =
+    static const char of_spools[] =
         "XDG_STATE_HOME\tthe default spool is hangdog/APP in this folder\n"
         "HOME\twithout XDG_STATE_HOME the default spool is .local/state/hangdog/APP in this folder\n"
         "STATE_DIRECTORY\tthe same for a service without HOME: systemd sets it\n"
+        "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n";
+    static const char of_all[] =
         "NO_COLOR\tnot empty: no colour\n"
         "CLICOLOR_FORCE\tnot empty, and NO_COLOR is not set: colour, also where there is no terminal\n"
-        "COLUMNS\tthe width of the terminal\n"
-        "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n";
+        "COLUMNS\tthe width of the terminal\n";
     static const char files[] = "~/.local/state/hangdog/APP/ID.json\ta report: hangdog-report(5)\n";
     char name[NAME_BYTES];
     roff_title(out, page_name(c, name), 1);
@@ -189,8 +189,15 @@ void man_page_write(FILE *out, const struct command *c, const struct command *al
         write_commands(out, all);
     }
     write_options(out, c);
-    write_list(out, "EXIT STATUS", c->exit_status != NULL ? c->exit_status : exit_status);
-    write_list(out, "ENVIRONMENT", environment);
-    write_list(out, "FILES", files);
+    fputs(".SH EXIT STATUS\n", out);
+    write_lines(out, c->exit_status != NULL ? c->exit_status : exit_status);
+    fputs(".SH ENVIRONMENT\n", out);
+    write_lines(out, c->environment != NULL ? c->environment : "");
+    write_lines(out, c->no_spool ? "" : of_spools);
+    write_lines(out, of_all);
+    if (!c->no_spool) {
+        fputs(".SH FILES\n", out);
+        write_lines(out, files);
+    }
     write_see_also(out, c, all);
 }

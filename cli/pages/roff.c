@@ -2,6 +2,7 @@
 #include "cli/pages/roff.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "hangdog/hangdog.h"
@@ -46,13 +47,14 @@ void roff_string(FILE *out, const char *text) {
 }
 
 void roff_sentence(FILE *out, const char *text) {
-    char first = (char)toupper((unsigned char)text[0]);
-    size_t n = strlen(text);
+    size_t n = strlen(text), word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+    bool is_name = text[word] != '\0' && strchr("/._=", text[word]) != NULL; /* docs/export.md */
+    char first = is_name ? text[0] : (char)toupper((unsigned char)text[0]);
     roff_text(out, &first, 1);
     if (n > 1) {
         roff_string(out, text + 1);
     }
-    fputs(n > 0 && text[n - 1] == '.' ? "\n" : ".\n", out);
+    fputs(n > 0 && strchr(".:", text[n - 1]) != NULL ? "\n" : ".\n", out);
 }
 
 void roff_title(FILE *out, const char *name, int section) {

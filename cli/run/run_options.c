@@ -111,7 +111,7 @@ static const struct command_option run_options[] = {
      TO(spool),
      .value = "DIR",
      .completion = COMPLETE_FOLDER,
-     .help = "folder of the reports ($XDG_STATE_HOME/hangdog/NAME)"},
+     .help = "folder of the reports (~/.local/state/hangdog/NAME)"},
     {.name = "without-paths",
      .kind = OPTION_FLAG,
      TO(without_paths),
@@ -209,6 +209,9 @@ const struct command command_run = {
         "125\twrong use, or Hangdog failed before the program started\n"
         "126\tthe program cannot be run\n"
         "127\tthe program was not found\n",
+    .environment = "HANGDOG_APP\tthe same as --name\n"
+                   "HANGDOG_VERSION\tthe same as --app-version\n"
+                   "HANGDOG_ENVIRONMENT\tthe same as --environment\n",
     .stops = true,
     .wrong_use = 125,
     .operand = COMPLETE_PROGRAM,
