@@ -19,6 +19,9 @@ ZSH = SHARE / "zsh/site-functions/_hangdog"
 FISH = SHARE / "fish/vendor_completions.d/hangdog.fish"
 COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
 RARE = {"--display-hz", "--environment", "--frame-drop", "--reports-per-fingerprint"}  # of run: in the page and the completions only
+WITHOUT_SPOOL = {"serve", "upload-symbols"}
+VARIABLES = {"run": {"HANGDOG_APP", "HANGDOG_VERSION", "HANGDOG_ENVIRONMENT"}, "upload": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"},
+             "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "serve": {"XDG_DATA_HOME", "STATE_DIRECTORY"}}
 
 
 def options_of_help(command):
@@ -38,6 +41,25 @@ class Pages(Command):
         names = sorted(path.name for path in MAN.glob("man1/*"))
         self.assertEqual(sorted(["hangdog.1"] + ["hangdog-%s.1" % name for name in COMMANDS]), names)
 
+    def test_each_page_has_the_commands_own_variables(self):
+        for command in COMMANDS:
+            text = page("hangdog-" + command)
+            found = set(re.findall(r"(?m)^ {7}([A-Z][A-Z_]+)\b", text[text.index("\nENVIRONMENT"):]))
+            self.assertLessEqual(VARIABLES.get(command, set()), found)
+            self.assertEqual(command not in WITHOUT_SPOOL, "XDG_STATE_HOME" in found, command)
+            self.assertNotIn("Docs/", text)
+
+    def test_the_help_lists_what_there_is(self):
+        helped = run("export", "--help").stdout
+        listed = helped[helped.index("(usually text):"):helped.index("--output")].split(":", 1)[1]
+        formats = set(self.bash("hangdog", "export", "--format", ""))
+        self.assertEqual(formats, set(re.findall(r"[a-z]{3,}", listed)))
+        self.assertLess(7, len(formats))
+        (most,) = re.findall(r"(?m)^Most: (.*?)   ", run("--help").stdout)
+        for option in re.findall(r"--[a-z]+", most):
+            having = [command for command in COMMANDS if option in options_of_help(command)]
+            self.assertLess(len(COMMANDS) / 2, len(having), option)
+
     @unittest.skipUnless(shutil.which("man"), "man-db is missing: scripts/install-dependencies test")
     def test_pages_render_without_warnings(self):
         for path in MAN.glob("man*/*"):
@@ -56,8 +78,8 @@ class Pages(Command):
             helped |= RARE if command == "run" else set()
             text = page("hangdog-" + command)
             sections = re.findall(r"(?m)^[A-Z][A-Z ]+$", text)
-            self.assertEqual(["NAME", "EXAMPLES", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES",
-                              "SEE ALSO"], sections)
+            self.assertEqual(["NAME", "EXAMPLES", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT",
+                              *([] if command in WITHOUT_SPOOL else ["FILES"]), "SEE ALSO"], sections)
             options = text[text.index("\nOPTIONS"):text.index("\nEXIT STATUS")]
             described = set(re.findall(r"(?m)^ {7}(--[a-z-]+)", options)) | {
                 word for pair in re.findall(r"(?m)^ {7}(-\w), (--[a-z-]+)", options) for word in pair}
