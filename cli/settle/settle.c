@@ -59,9 +59,15 @@ static bool is_anothers(const struct hd_record *c, const uint8_t id[HD_UUID_BYTE
     return access(path, F_OK) == 0 && !is_of_session(path, session);
 }
 
+/* The program wrote it: a negative one is none. */
+static uint64_t duration_of(const json_t *report) {
+    json_int_t ns = json_integer_value(json_object_get(report, "duration_ns"));
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
 /* The process counted a hang that ended. */
 static void uncount(struct hd_record *c, const json_t *report) {
-    uint64_t duration_ns = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
+    uint64_t duration_ns = duration_of(report);
     if (json_is_true(json_object_get(report, "complete")) && atomic_load(&c->hangs) > 0) {
         atomic_fetch_sub(&c->hangs, 1);
         uint64_t all_ns = atomic_load(&c->hang_ns);
@@ -79,7 +85,7 @@ static bool drop(struct hd_record *c, const char *path, struct settle_dropped *d
         return false;
     }
     uncount(c, report);
-    uint64_t lasted_ns = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
+    uint64_t lasted_ns = duration_of(report);
     if (report != NULL && dropped != NULL && (dropped->count++ == 0 || lasted_ns > dropped->longest_ns)) {
         size_t bytes = json_dumpb(report, dropped->text, sizeof dropped->text, JSON_COMPACT);
         dropped->bytes = bytes <= sizeof dropped->text ? bytes : 0;
@@ -202,6 +208,9 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
         json_decref(report);
         return 0;
     }
+    /* The monitor's last look may be older than the samples that the report has. */
+    uint64_t shown_ns = duration_of(report);
+    duration_ns = !ended && shown_ns > duration_ns ? shown_ns : duration_ns;
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
     if (ended || !died) {
         json_object_set_new(report, "complete", json_true()); /* a clean exit in a hang is not fatal */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "os/ticks.h"
+
 void hd_tree_pool_init(struct hd_tree_pool *pool) {
     for (uint32_t i = 0; i < HD_TREE_POOL_NODES; i++)
         pool->node[i].sibling = (uint16_t)(i + 1 < HD_TREE_POOL_NODES ? i + 1 : HD_TREE_NONE);
@@ -144,6 +146,17 @@ void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
             give_node(t, i);
         i = parent;
     }
+}
+
+uint64_t hd_tree_limit(struct hd_tree *t, uint64_t most_ns) {
+    const uint64_t one_32 = 1ULL << 32;
+    if (t->time_ns <= most_ns)
+        return one_32;
+    uint64_t scale_32 = hd_clock_ratio_32(most_ns, t->time_ns);
+    t->time_ns = most_ns;
+    for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(t->pool, i))
+        t->pool->node[i].time_ns = hd_ticks_to_ns(t->pool->node[i].time_ns, scale_32);
+    return scale_32;
 }
 
 /* In steps of an eighth, as floating-point numbers are written: sign, exponent and three digits. */

@@ -55,6 +55,9 @@ void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 /* Takes back what was charged; with the sample itself: nodes that no other has go. */
 void hd_tree_discharge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns);
+/* Makes a tree of more than `most_ns` one of that, in proportion: callees never have more than their caller.
+ * Returns by how much times became shorter, in 2^-32 (see hd_ticks_to_ns). */
+uint64_t hd_tree_limit(struct hd_tree *t, uint64_t most_ns);
 
 /* Room. A leaf that is folded into its caller turns its time into that caller's, and times are inclusive:
  * those of all nodes that stay are what they were. What goes has little time and was not seen for long: what

@@ -29,7 +29,8 @@ void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_messag
     h->state = msg->state;
     h->activity = hd_activity_is_idle(msg->activity) ? h->activity : msg->activity;
     h->threshold_ns = msg->threshold_ns;
-    h->duration_ns = msg->duration_ns;
+    /* the sample of the same look was taken after the look began */
+    h->duration_ns = h->seen_age_ns > msg->duration_ns ? h->seen_age_ns : msg->duration_ns;
     h->process_cpu_ns = msg->process_cpu_ns;
     h->excluded_ns = msg->excluded_ns;
     bool launch = h->state == HANGDOG_STATE_LAUNCH;

@@ -261,6 +261,7 @@ struct described {
 };
 
 static void describe(struct hd_worker *k, struct hd_turn *h, bool complete, struct described *d) {
+    hd_turn_limit(h);
     d->hot.count = hd_tree_hot_path(&h->tree, d->hot.node, HD_TREE_DEPTH_MAX);
     fill(k, h, &d->hot, &d->report);
     fill_cause(k, h, complete, &d->cause);

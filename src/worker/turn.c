@@ -277,3 +277,14 @@ void hd_turn_settle(struct hd_turn *h, uint64_t at_ns, uint64_t excluded_ns, con
     settle(h, at_ns, excluded_ns, sched, HD_RUN_RUNNING);
     charge_between(h);
 }
+
+void hd_turn_limit(struct hd_turn *h) {
+    uint64_t end_ns = h->start_ns + h->excluded_ns + h->duration_ns;
+    uint64_t scale_32 = hd_tree_limit(&h->tree, h->duration_ns);
+    for (uint32_t i = 0; i < h->timeline_count && i < HD_TIMELINE; i++) {
+        struct hd_timeline_entry *e = &h->timeline[i];
+        e->at_ns = e->at_ns < end_ns ? e->at_ns : end_ns;
+        e->for_ns = hd_ticks_to_ns(e->for_ns, scale_32);
+        e->for_ns = e->for_ns < end_ns - e->at_ns ? e->for_ns : end_ns - e->at_ns;
+    }
+}

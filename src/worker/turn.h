@@ -100,4 +100,8 @@ void hd_turn_answer(struct hd_turn *h, const struct hd_last_sample *answer);
  */
 void hd_turn_settle(struct hd_turn *h, uint64_t at_ns, uint64_t excluded_ns, const struct hd_sched *sched);
 
+/* No part of the turn is longer than its duration. A stop that is known late is taken off the duration, and
+ * not always off the samples that it was in: their times shrink in proportion. Before each report. */
+void hd_turn_limit(struct hd_turn *h);
+
 #endif

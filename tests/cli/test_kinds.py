@@ -5,6 +5,7 @@ import json
 import os
 import unittest
 
+from support_figures import wrong_figures
 from support_kinds import EVERY, run_every, told_by
 from support_run import SANITIZER, SOURCE, RealCase, ignore, main
 
@@ -35,6 +36,7 @@ class Kinds(RealCase):
                 self.assertIsInstance(found, tuple, found)
                 text, report = found
                 self.assert_valid(report)
+                self.assertEqual([], wrong_figures(report) if "samples" in report else [])
                 told = told_by(shown, report)
                 if told == "starved" != shown.name:
                     ignore(shown.name, "cause starved instead of %s" % shown.name)

@@ -65,6 +65,36 @@ static void a_stop_that_is_known_late_is_nobodys_time(void **state) {
     assert_int_equal(h->sums.total_ns, 2 * INTERVAL); /* the cause's sentence has no more than the hang */
 }
 
+/* A stop that no one sample had is taken off all of them, in proportion. */
+static void no_part_is_longer_than_the_turn(void **state) {
+    (void)state;
+    struct hd_message message = {.type = HD_MSG_TRACK, .at_ns = INTERVAL};
+    struct hd_turn *h = hd_turn_begin(&k, &message);
+    for (unsigned i = 2; i < 8; i++) {
+        sample(h, i * INTERVAL);
+    }
+    hd_turn_settle(h, 8 * INTERVAL, 5 * INTERVAL, NULL);
+    h->excluded_ns = 5 * INTERVAL;
+    h->duration_ns = 2 * INTERVAL;
+    assert_true(h->tree.time_ns > h->duration_ns);
+    hd_turn_limit(h);
+    uint64_t sum_ns = 0, end_ns = 8 * INTERVAL;
+    for (unsigned i = 0; i < h->timeline_count; i++) {
+        sum_ns += h->timeline[i].for_ns;
+        assert_true(h->timeline[i].at_ns + h->timeline[i].for_ns <= end_ns);
+    }
+    assert_true(sum_ns <= h->duration_ns && sum_ns > 0);
+    assert_int_equal(h->tree.time_ns, h->duration_ns);
+    assert_true(k.pool.node[h->last.leaf].time_ns <= h->duration_ns);
+    assert_true(k.pool.node[h->last.leaf].time_ns >= sum_ns);
+    h->duration_ns = HD_NS_PER_MS; /* it ended before most of its samples */
+    h->excluded_ns = 0;
+    hd_turn_limit(h);
+    assert_true(k.pool.node[h->last.leaf].time_ns <= HD_NS_PER_MS);
+    assert_int_equal(h->timeline[5].at_ns, INTERVAL + HD_NS_PER_MS);
+    assert_int_equal(h->timeline[5].for_ns, 0);
+}
+
 /* One that is found running. */
 static void running(struct hd_turn *h, uint64_t at_ns, struct hd_sched sched) {
     k.frames[0] = (struct hd_frame){.start = 1, .pc = 1};
@@ -246,6 +276,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_hang_is_of_the_thread_that_had_the_loop_when_it_began),
         TEST(a_stop_that_is_known_late_is_nobodys_time),
+        TEST(no_part_is_longer_than_the_turn),
         TEST(counts_only_cpu_time_as_running),
         TEST(one_that_never_left_its_processor_ran_all_the_time),
         TEST(what_it_waited_for_a_processor_is_not_its_blocking),
