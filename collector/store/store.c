@@ -166,10 +166,13 @@ bool store_setting_set(struct store *s, const char *name, const char *value) {
 
 /* ---- pages ---- */
 
-/* The states of groups, as they are now. NULL: they cannot be read. */
+/* The states of groups, as they are now. While they cannot be read, all groups are open. NULL: no memory. */
 static struct marks *read_marks(struct store *s) {
     struct marks *m = marks_new();
-    if (m == NULL || !s->state_backend->marks(s->state, marks_add, m) || m->no_memory) {
+    if (m != NULL && !s->state_backend->marks(s->state, marks_add, m)) {
+        m->count = 0;
+    }
+    if (m == NULL || m->no_memory) {
         marks_free(m);
         return NULL;
     }

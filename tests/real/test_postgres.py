@@ -89,6 +89,7 @@ class SharedState(unittest.TestCase):
         with self.postgres.stopped():
             self.assertEqual(self.two.request("GET", "/api/v1/settings", key=self.one.read_key)[0], 503)
             self.assertEqual(self.two.send(small_report())[1]["accepted"], 1)
+            self.assertEqual({"open"}, {group["state"] for group in self.two.get("overview?days=400")["groups"]})
         wait_until(lambda: self.two.request("GET", "/api/v1/settings", key=self.one.read_key)[0] == 200, "PostgreSQL")
 
     def test_5_a_wrong_url_shows_no_password(self):

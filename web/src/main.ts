@@ -50,7 +50,8 @@ function askKey(): void {
   keyIsRefused();
   show('Key', [], [make('section.ask', null, make('h1', null, 'A key is needed'),
     key() ? make('p.bad', { role: 'alert' }, 'The collector does not know this key.') : null,
-    make('p', null, 'hangdog serve printed one at its first start; ', make('code', null, 'hangdog serve --new-key read'), ' makes another one.'), form,
+    make('p', null, 'hangdog serve printed one at its first start; a service has it in the file first-keys of its state directory. ',
+      make('code', null, 'hangdog serve --new-key read'), ' makes another one.'), form,
     make('p.dim', null, 'Without the tick the key ends with the last tab of this page.'))]);
   input.focus();
 }

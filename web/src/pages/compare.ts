@@ -7,7 +7,7 @@ import { make, type Child } from '../parts/dom';
 import { count, duration, named, rate, rateText } from '../parts/format';
 import { cause, choice, figure, figures, groupName } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
-import { table } from '../parts/table';
+import { cutAt, table } from '../parts/table';
 import { differenceGraph } from '../pictures/difference';
 import { readTree } from '../pictures/tree';
 import { appOf, change, type Route } from '../router';
@@ -15,6 +15,8 @@ import type { Compare, CompareRow, CompareSide } from '../types';
 import { appNames } from './overview';
 import { against, factor } from './overview_rate';
 import type { View } from './page';
+
+const GROUPS_MAX = 200; // of the collector's answer
 
 // The colour says which of the two is better, and no more.
 function sides(all: Compare): HTMLElement {
@@ -57,7 +59,7 @@ function content(all: Compare): Child[] {
     { title: 'Change', number: true, cell: (r) => changed(r, all) },
   ], all.groups, true);
   return [sides(all), make('p.dim', null, 'Of the whole life of both versions.'), section('Difference', difference(all)),
-    section('Groups', all.groups.length ? rows : empty(make('p', null, 'No hangs in either version.')))];
+    section('Groups', all.groups.length ? rows : empty(make('p', null, 'No hangs in either version.')), cutAt(all.groups, GROUPS_MAX, 'those with the most time'))];
 }
 
 export async function compare(route: Route): Promise<View> {

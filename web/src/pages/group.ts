@@ -7,7 +7,7 @@ import { make, type Child } from '../parts/dom';
 import { ago, count, duration, moment, named, plural } from '../parts/format';
 import { bars, cause, causeText, choice, figure, figures, flags, kindText, share } from '../parts/marks';
 import { empty, loaded, say, section } from '../parts/states';
-import { asTable, pages, table } from '../parts/table';
+import { asTable, cutAt, pages, table } from '../parts/table';
 import { flameGraph } from '../pictures/flame';
 import { histogram } from '../pictures/histogram';
 import { readTree } from '../pictures/tree';
@@ -17,15 +17,16 @@ import { byDay } from './overview';
 import type { View } from './page';
 
 const DAYS = 30;
+const PARTS_MAX = 50; // versions and systems of the collector's answer
 
 function shares(title: string, rows: { count: number; total_ms: number; name: string }[]): HTMLElement {
   const most = Math.max(1, ...rows.map((row) => row.total_ms));
-  return table(title, [
+  return make('div', null, table(title, [
     { title, cell: (r: typeof rows[0]) => named(r.name) },
     { title: 'Hangs', number: true, cell: (r) => count(r.count) },
     { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) },
     { title: 'Share', hidden: true, cell: (r) => share(r.total_ms / most) },
-  ], rows);
+  ], rows), cutAt(rows, PARTS_MAX, 'those with the most time'));
 }
 
 // `withApp`: of many groups. Then the function says what each is of.

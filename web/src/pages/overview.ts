@@ -8,14 +8,14 @@ import { make } from '../parts/dom';
 import { ago, count, day, duration, named, percent, plural, rate, rateText } from '../parts/format';
 import { bars, cause, choice, figure, figures, groupName, kindText, kindWords, TIMES, WORDS } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
-import { asTable, pager, pages, table } from '../parts/table';
+import { asTable, cutAt, pager, pages, table } from '../parts/table';
 import { address, appOf, change, daysOf, offsetOf, type Route } from '../router';
 import type { GroupChoice, GroupRow, Groups, Overview, State, VersionRow } from '../types';
 import { against, band, leastUse, linesOf, rateBefore } from './overview_rate';
 import type { View } from './page';
 import { KINDS } from './reports';
 
-const PAGE = 200; // of the collector's answers
+const PAGE = 200, VERSIONS_MAX = 50; // of the collector's answers
 const SORTS: [string, string, string][] = [['', 'Time lost', 'Most time lost'], ['hangs', 'Number of hangs', 'Most hangs'],
   ['users', 'Users or runs', 'Most users or runs'], ['last', 'Last seen', 'Last seen first'], ['first', 'First seen', 'Newest first']];
 const SEEN: [string, string][] = [['', 'All'], ['new', 'New'], ['regressed', 'Regressed']];
@@ -33,19 +33,20 @@ export function byDay(rows: { day: number; total_ms: number }[], days: number): 
 
 export const appNames = (all: { apps: { app: string }[] }) => all.apps.map((app) => app.app);
 
-function rateChart(all: Overview, oneApp: boolean): HTMLElement {
+function rateChart(all: Overview, oneApp: boolean, filter: string): HTMLElement {
   const series = all.series || [], { days, lines, left_out: leftOut } = linesOf(series, oneApp);
-  if (!lines.some((line) => line.values.some((value) => value !== null))) {
+  const shown = lines.filter((line) => line.values.some((value) => value !== null));
+  if (shown.length === 0) {
     return empty(make('p', null, 'No use is known in this time. It comes from session reports, which each watched run leaves.'));
   }
-  const drawn = (row: VersionRow) => lines.some((line) => line.app === row.app && line.version === row.version);
+  const drawn = (row: VersionRow) => shown.some((line) => line.app === row.app && line.version === row.version);
   const marks = all.versions.filter((row) => row.first_ms && row.version && drawn(row)).sort((a, b) => (a.first_ms || 0) - (b.first_ms || 0))
     .map((row) => ({ day: Math.floor((row.first_ms || 0) / 86400000), name: oneApp ? row.version : `${row.app} ${row.version}` }));
   const rows = () => table('Hang rate by day and version', [{ title: 'Day', cell: (at: number) => day(at) },
     ...lines.map((line) => ({ title: line.name, number: true, cell: (at: number) => rateText(line.all[days.indexOf(at)]) }))], days);
   return make('div', null,
-    chart('Seconds lost in hangs for each hour of use, by day and version', days, lines, marks, 's/h'),
-    make('p.dim', null, 'Seconds lost in hangs for each hour of use. A dashed line marks the first report of a version.',
+    chart('Seconds lost in hangs for each hour of use, by day and version', days, shown, marks, 's/h'),
+    make('p.dim', null, 'Seconds lost in hangs for each hour of use', filter ? ', of all groups' : '', '. A dashed line marks the first report of a version.',
       leftOut ? ` Days on which a version was used for less than ${duration(leastUse(series))} are only in the table.` : ''), asTable(rows));
 }
 
@@ -108,13 +109,13 @@ function kindsStrip(app: string, days: number): HTMLElement {
   });
 }
 
-function summary(all: Overview, state: string): HTMLElement {
+function summary(all: Overview, filter: string): HTMLElement {
   const { totals } = all, used = all.used[0] || { used_ms: 0, runs: 0 };
   const now = rate(totals.total_ms, used.used_ms), runs = all.sessions?.runs || 0;
   return figures(
-    figure(rateText(now), 'Hang rate', used.used_ms > 0 ? `over ${duration(used.used_ms)} of use` : 'no session reports', band(now)),
+    figure(rateText(now), 'Hang rate', used.used_ms > 0 ? [`over ${duration(used.used_ms)} of use`, filter].filter(Boolean).join(', ') : 'no session reports', band(now)),
     figure(all.sessions && runs > 0 ? percent(all.sessions.hang_free / runs) : 'not known', 'Runs without a hang', runs > 0 ? `of ${plural(runs, 'run', 'runs')}` : ''),
-    figure(duration(totals.total_ms), 'Time lost', state), figure(count(totals.count), 'Hangs', state), figure(count(totals.groups), 'Groups', state));
+    figure(duration(totals.total_ms), 'Time lost', filter), figure(count(totals.count), 'Hangs', filter), figure(count(totals.groups), 'Groups', filter));
 }
 
 function versionRate(row: VersionRow, all: VersionRow[]): HTMLElement {
@@ -138,7 +139,7 @@ export async function overview(route: Route): Promise<View> {
     title: 'Overview',
     content: [
       make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, filter),
-      all.versions.length || all.series?.length ? section('Hang rate', rateChart(all, app !== '')) : null,
+      all.versions.length || all.series?.length ? section('Hang rate', rateChart(all, app !== '', filter)) : null,
       hangSection(all, days, route),
       section('Errors, crashes, frames and use of CPUs', otherGroups(choices)),
       make('div.columns', null,
@@ -147,7 +148,7 @@ export async function overview(route: Route): Promise<View> {
           { title: 'Hangs', number: true, cell: (r) => count(r.count) },
           { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) },
           { title: 'Rate', number: true, explain: WORDS['Hang rate'], cell: (r) => versionRate(r, all.versions) },
-        ], all.versions), make('p.dim', null, '▲ worse, ▼ better than the app’s version before it.')) : null,
+        ], all.versions), cutAt(all.versions, VERSIONS_MAX, 'those with the most time'), make('p.dim', null, filter ? 'Of all groups. ' : '', '▲ worse, ▼ better than the app’s version before it.')) : null,
         section('Other reports', kindsStrip(app, days))),
     ],
   };

@@ -33,7 +33,8 @@ export function linesOf(series: SeriesRow[], oneApp: boolean): RateLines {
     version.rows.set(row.day, row);
     versions.set(name, version);
   }
-  const lines = [...versions].sort((a, b) => b[1].used - a[1].used).slice(0, LINES_MAX).map(([name, { rows, first }]) => {
+  const known = [...versions].filter(([, { rows }]) => [...rows.values()].some((row) => row.used_ms > 0));
+  const lines = known.sort((a, b) => b[1].used - a[1].used).slice(0, LINES_MAX).map(([name, { rows, first }]) => {
     const all = days.map((at) => { const row = rows.get(at); return row ? rate(row.total_ms, row.used_ms) : null; });
     const values = all.map((value, i) => (value !== null && (rows.get(days[i])?.used_ms || 0) < least ? null : value));
     leftOut ||= values.some((value, i) => value !== all[i]);

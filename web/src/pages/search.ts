@@ -7,11 +7,13 @@ import { make } from '../parts/dom';
 import { count, duration } from '../parts/format';
 import { cause, groupName } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
-import { table } from '../parts/table';
+import { cutAt, pages, table } from '../parts/table';
 import { appOf, type Route } from '../router';
 import type { Found, GroupRow } from '../types';
 import { reportTable } from './group';
 import type { View } from './page';
+
+const PAGE = 50; // of the collector's answers
 
 const hits = (groups: GroupRow[]) => table('Groups', [
   { title: 'Function', cell: (g: GroupRow) => groupName(g) },
@@ -24,8 +26,8 @@ export async function search(route: Route): Promise<View> {
   const words = (route.choices.get('q') || '').trim(), app = appOf(route);
   const show = (found: Found) => (found.groups.length + found.reports.length === 0
     ? [empty(make('p', null, 'Nothing has these words in a function, place, version or id.'))]
-    : [found.groups.length ? section('Groups', hits(found.groups)) : null,
-      found.reports.length ? section('Reports', reportTable(found.reports, 'Reports', true)) : null]);
+    : [found.groups.length ? section('Groups', pages(found.groups, async (offset) => (await api.search(words, app, offset)).groups, hits, PAGE)) : null,
+      found.reports.length ? section('Reports', reportTable(found.reports, 'Reports', true), cutAt(found.reports, PAGE, 'more of the id finds fewer')) : null]);
   return {
     title: 'Search',
     content: [make('h1', null, words ? `Search: ${words}` : 'Search'),

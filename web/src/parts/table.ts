@@ -42,6 +42,11 @@ export function pager(offset: number, shown: number, total: number, step: number
     offset + shown < total ? make('a', { href: to(offset + step), rel: 'next' }, 'Next →') : null);
 }
 
+// Below a list that the collector cuts at `max` rows: it is not all.
+export function cutAt(rows: readonly unknown[], max: number, what: string): HTMLElement | null {
+  return rows.length >= max ? make('p.dim', null, `Only ${max.toLocaleString()} are here: ${what}.`) : null;
+}
+
 // A button that brings the next rows below the table.
 export function pages<Row>(first: Row[], more: (offset: number) => Promise<Row[]>, draw: (rows: Row[]) => HTMLElement, page = 50): HTMLElement {
   const all = [...first];

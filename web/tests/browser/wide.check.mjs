@@ -30,6 +30,9 @@ test('the totals are those of all groups, and each group is on a page', async ()
   assert.equal(await page.locator('th[aria-sort=descending]').innerText(), 'Users or runs ↓');
   await page.locator('#seen').selectOption('regressed');
   await page.getByText('No open, regressed groups in this time.').waitFor();
+  await goTo(page, '#/search?q=wide_bug');
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('table.wide tbody tr').length === 100);
   await close(page);
 });
 

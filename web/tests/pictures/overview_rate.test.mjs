@@ -23,6 +23,7 @@ test('the names of lines', () => {
   const names = (series, one) => linesOf(series, one).lines.map((line) => line.name);
   assert.deepEqual(names([row(1, 'npm', '', 1, HOUR), row(1, 'shop', '', 1, HOUR), row(1, 'shop', '2.0', 1, HOUR)], false), ['npm', 'shop, other versions', 'shop 2.0']);
   assert.deepEqual(names([row(1, 'npm', '', 1, HOUR)], true), ['npm']);
+  assert.deepEqual(names([row(1, 'npm', '1', 1, HOUR), row(1, 'npm', '2', 1, 0)], true), ['1'], 'without use there is no line');
 });
 
 test('a version is worse, better or the same', () => {
