@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/base/error.h"
+#include "cli/base/shell_quote.h"
 #include "cli/base/temp_file.h"
 #include "cli/settle/liveness.h"
 #include "cli/settle/previous_run.h"
@@ -23,6 +24,7 @@
 
 #define SECONDS_PER_DAY 86400
 #define DEFERRED_DAYS 30
+#define ID_DIGITS 6 /* of an id's end, by which hangdog show finds it */
 
 /* Its owner may cut the file short at any time: a mapping would end us by SIGBUS. NULL: it has another size.
  */
@@ -68,13 +70,29 @@ static bool is_alive_unlocked(const struct hd_record *table) {
     return false;
 }
 
-/* The runner died with its program, and its line says that the run lasts. */
-static void note_ends(const struct hd_record *table, const char *spool) {
+static bool died_in_a_hang(const struct hd_record *c) {
+    return atomic_load(&c->owner) != 0 && !c->options.of_child &&
+           atomic_load(&c->hang_open) == HD_RECORD_HANG_FATAL;
+}
+
+static void print_fatal_hang(const struct hd_record *c, const char *spool) {
+    char id[37], where[16 * HD_RECORD_STRING];
+    hd_uuid_text(c->open_id, id);
+    quote_spool(where, sizeof where, spool);
+    print_error("the run before died in a hang of %.1f s; more: %s show %s%s",
+                (double)atomic_load(&c->open_duration_ns) / HD_NS_PER_S, shell_own_command(),
+                id + strlen(id) - ID_DIGITS, where);
+}
+
+/* Where the runner died with its program, its line says that the run lasts. */
+static void note_ends(const struct hd_record *table, const char *spool, bool quiet) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
-        if (atomic_load(&c->mirrored_ns) != 0 && !c->options.of_child &&
-            atomic_load(&c->hang_open) == HD_RECORD_HANG_FATAL) {
+        if (died_in_a_hang(c) && atomic_load(&c->mirrored_ns) != 0) {
             previous_note_fatal_hang(spool, c->options.app_name);
+        }
+        if (died_in_a_hang(c) && !quiet) {
+            print_fatal_hang(c, spool);
         }
     }
 }
@@ -84,7 +102,9 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
     int rc = 0;
     if (is_ours(table)) {
         rc = settle_orphan(table, spool);
-        note_ends(table, spool);
+        if (rc == 0) {
+            note_ends(table, spool, quiet);
+        }
         if (rc != 0 && pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) { /* what is done is not done again */
             rc = -errno;
         }

@@ -32,22 +32,36 @@ static void path_of(const struct hd_record_options *decided, const char *suffix,
     snprintf(path, 5 * HD_RECORD_STRING, "%s/.%s%s", spool_folder(decided->spool), id, suffix);
 }
 
-/* In one step: no run sees a file that is not locked yet. */
+/* Locked, and not open for writing: a disk may become read-only while a hang is open. Some file systems lock
+ * only what may be written. Without a lock no run knows when the program is dead. */
+static int lock_for_reading(const char *path) {
+    static const int modes[] = {O_RDONLY, O_RDWR};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        int fd = open(path, modes[i] | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            return fd;
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    return -1;
+}
+
+/* The name comes last: no run sees a file that is not locked yet. */
 static void make(struct record_mirror *m) {
     char made[5 * HD_RECORD_STRING], path[5 * HD_RECORD_STRING];
     path_of(m->decided, ".tmp", made);
     path_of(m->decided, ORPHAN_SUFFIX, path);
-    m->fd = temp_file_open(made);
-    if (m->fd < 0) {
+    int fd = temp_file_open(made);
+    if (fd < 0) {
         return;
     }
+    bool sized = ftruncate(fd, (off_t)ORPHAN_TABLE_BYTES) == 0;
+    close(fd);
     memset(m->copied, 0, sizeof m->copied);
-    bool has_size = ftruncate(m->fd, (off_t)ORPHAN_TABLE_BYTES) == 0;
-    close(m->fd);
-    /* The lock is on a descriptor for reading: one for writing would keep the disk from being mounted
-     * read-only. Without a lock no run knows when the program is dead. */
-    m->fd = has_size ? open(made, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    if (m->fd < 0 || flock(m->fd, LOCK_EX | LOCK_NB) != 0 || rename(made, path) != 0) {
+    m->fd = sized ? lock_for_reading(made) : -1;
+    if (m->fd < 0 || rename(made, path) != 0) {
         unlink(made);
         if (m->fd >= 0) {
             close(m->fd);
@@ -70,7 +84,7 @@ static bool has_open_hang(const struct hd_record *c) {
 }
 
 /* The first one is always there: it says of what form the file is. */
-static void copy_one(struct record_mirror *m, int to, unsigned i, bool open, uint64_t now) {
+static void copy_one(struct record_mirror *m, int fd, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
     m->copy.options.exec_mode = 1; /* it is settled as one of --exec */
     atomic_store(&m->copy.mirrored_ns, now);
@@ -78,41 +92,41 @@ static void copy_one(struct record_mirror *m, int to, unsigned i, bool open, uin
         atomic_store(&m->copy.owner, 0);
     }
     m->copied[i] =
-        pwrite(to, &m->copy, sizeof m->copy, (off_t)(i * sizeof m->copy)) == sizeof m->copy && open;
+        pwrite(fd, &m->copy, sizeof m->copy, (off_t)(i * sizeof m->copy)) == sizeof m->copy && open;
 }
 
-static int open_for_writing(const struct record_mirror *m) {
-    char path[5 * HD_RECORD_STRING];
-    path_of(m->decided, ORPHAN_SUFFIX, path);
-    return open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+static bool any_open_hang(const struct record_mirror *m) {
+    for (unsigned i = 0; i < HD_RECORDS; i++) {
+        if (has_open_hang(&m->records[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* When the next copy is due; UINT64_MAX: no hang is open. */
 static uint64_t update(struct record_mirror *m) {
     uint64_t now = hd_os_now_ns(), apart_ns = MOST_NS;
-    bool any = false;
-    int to = -1;
-    for (unsigned i = 0; i < HD_RECORDS; i++) {
+    char path[5 * HD_RECORD_STRING];
+    if (!any_open_hang(m)) {
+        drop(m);
+        return UINT64_MAX;
+    }
+    if (m->fd < 0) {
+        make(m);
+    }
+    path_of(m->decided, ORPHAN_SUFFIX, path);
+    int fd = m->fd >= 0 ? open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    for (unsigned i = 0; fd >= 0 && i < HD_RECORDS; i++) {
         bool open = has_open_hang(&m->records[i]);
-        if (open && !any && m->fd < 0) {
-            make(m);
-        }
-        if (m->fd >= 0 && to < 0) {
-            to = open_for_writing(m);
-        }
-        any |= open;
-        if (m->fd >= 0 && (open || m->copied[i] || i == 0)) {
-            copy_one(m, to, i, open, now);
+        if (open || m->copied[i] || i == 0) {
+            copy_one(m, fd, i, open, now);
             uint64_t part_ns = atomic_load(&m->copy.open_duration_ns) / PARTS;
             apart_ns = open && part_ns < apart_ns ? part_ns : apart_ns;
         }
     }
-    if (to >= 0) {
-        close(to);
-    }
-    if (!any) {
-        drop(m);
-        return UINT64_MAX;
+    if (fd >= 0) {
+        close(fd);
     }
     return now + (apart_ns > LEAST_NS ? apart_ns : LEAST_NS);
 }

@@ -52,6 +52,7 @@ class Container:
     def end(self):
         said = self.run.communicate(timeout=60)
         assert self.run.returncode == 0, said
+        return said[1]
 
 
 def can_unshare():
@@ -100,7 +101,9 @@ class Pid1(unittest.TestCase):
         for pid in (runner, *program):
             os.kill(pid, signal.SIGKILL)
         first.run.communicate()
-        Container(folder, space=space).end()
+        said = Container(folder, space=space).end()
+        (hang,) = self.reports(folder, "hang", "fatal-hang")
+        self.assertRegex(said, r"\Ahangdog: the run before died in a hang of \d\.\d s; more: \S*hangdog show %s --spool " % hang["id"][-6:])
         return folder, lasted
 
     def check_killed(self, seconds, space):
