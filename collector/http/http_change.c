@@ -17,7 +17,8 @@ bool http_change_takes(const char *method, const char *url) {
         return strcmp(url, API "keys") == 0 || strcmp(url, API "settings") == 0 ||
                strncmp(url, API "groups/", sizeof API "groups/" - 1) == 0;
     }
-    return strcmp(method, "DELETE") == 0 && strncmp(url, API "keys/", sizeof API "keys/" - 1) == 0;
+    return strcmp(method, "DELETE") == 0 &&
+           (strncmp(url, API "keys/", sizeof API "keys/" - 1) == 0 || http_erase_takes(url));
 }
 
 enum MHD_Result http_change_start(struct request *r) {
@@ -130,8 +131,8 @@ enum MHD_Result http_change(struct request *r, const char *piece, size_t *bytes)
         return MHD_YES;
     }
     connection_set(r->deadline, CONNECTION_SERVED);
-    if (strncmp(path, "keys/", 5) == 0) {
-        return remove_key(r, path + 5);
+    if (strcmp(r->method, "DELETE") == 0) {
+        return strncmp(path, "keys/", 5) == 0 ? remove_key(r, path + 5) : http_erase(r);
     }
     json_t *change = json_loadb(r->body != NULL ? r->body : "", r->bytes, JSON_REJECT_DUPLICATES, NULL);
     enum MHD_Result result;

@@ -104,6 +104,9 @@ long http_limit_rows(struct request *r);
 bool http_change_takes(const char *method, const char *url);
 enum MHD_Result http_change_start(struct request *r);
 enum MHD_Result http_change(struct request *r, const char *piece, size_t *bytes);
+/* DELETE of reports: one, those of an app, those of a user. A reader does it, a piece after the other. */
+bool http_erase_takes(const char *url);
+enum MHD_Result http_erase(struct request *r);
 /* GET of them; `path`: below /api/v1/. False: it is another address. */
 bool http_admin_read(struct http *h, struct MHD_Connection *c, const char *path, int key,
                      enum MHD_Result *result);

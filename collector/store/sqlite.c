@@ -116,6 +116,7 @@ const struct store_backend sqlite_backend = {
     .settle = sqlite_settle,
     .regroup = sqlite_regroup,
     .replace = sqlite_replace,
+    .erase = sqlite_erase,
     .unnamed = sqlite_unnamed,
     .end_unnamed = sqlite_end_unnamed,
     .error = sqlite_error,

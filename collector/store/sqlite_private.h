@@ -102,6 +102,9 @@ void sqlite_load_arrived(struct sqlite *s);
 bool sqlite_count_row(struct sqlite *s, const struct row *row);
 bool sqlite_add_unnamed(struct sqlite *s, const struct row *row);
 enum store_result sqlite_replace(void *file, struct row *row);
+/* Takes the report out of the sums and users of its group, which goes with its last report. */
+bool sqlite_uncount(struct sqlite *s, const char *id, const char *group, const char *who);
+long sqlite_erase(void *file, const struct store_erasure *what, const json_t *schema, int64_t *at, long rows);
 bool sqlite_end_unnamed(void *file, const char *build_id, const char *id);
 long sqlite_remove_old(void *file, int64_t before_ms, long max);
 int64_t sqlite_about_reports(void *file);

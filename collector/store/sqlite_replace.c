@@ -51,6 +51,14 @@ static bool run_with(struct sqlite *s, const char *sql, const char *a, const cha
     return done;
 }
 
+bool sqlite_uncount(struct sqlite *s, const char *id, const char *group, const char *who) {
+    bool done = true;
+    for (size_t i = 0; done && i < sizeof uncount / sizeof uncount[0]; i++) {
+        done = run_with(s, uncount[i], id, group, who);
+    }
+    return done;
+}
+
 /* The group that the report is in; "": none. False: there is no such report. */
 static bool find_group(struct sqlite *s, const char *id, char group[GROUPING_HEX + 1]) {
     sqlite3_stmt *q = NULL;
@@ -87,10 +95,8 @@ static bool replace(struct sqlite *s, struct row *row) {
     if (!find_group(s, row->id, before)) {
         return true; /* the retention removed it meanwhile */
     }
-    for (size_t i = 0; before[0] != '\0' && i < sizeof uncount / sizeof uncount[0]; i++) {
-        if (!run_with(s, uncount[i], row->id, before, row->who)) {
-            return false;
-        }
+    if (before[0] != '\0' && !sqlite_uncount(s, row->id, before, row->who)) {
+        return false;
     }
     if (row->grouped &&
         !(row->repeat_of[0] != '\0' ? sqlite_group_as_repeated(s, row) : sqlite_group_find(s, row))) {

@@ -126,6 +126,11 @@ long store_regroup(struct store *s, const json_t *schema, long max) {
     return count;
 }
 
+long store_erase(struct store *s, const struct store_erasure *what, const json_t *schema, int64_t *at,
+                 long rows) {
+    return s->backend->erase != NULL ? s->backend->erase(s->reports, what, schema, at, rows) : -2;
+}
+
 enum store_result store_replace(struct store *s, struct row *row) {
     return s->backend->replace != NULL ? s->backend->replace(s->reports, row) : STORE_FAILED;
 }

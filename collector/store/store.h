@@ -64,6 +64,16 @@ long store_regroup(struct store *s, const json_t *schema, long max);
 /* Gives a report that is there the text and the group of `row`, and moves its counts. */
 enum store_result store_replace(struct store *s, struct row *row);
 
+/* Which reports go for good, with their part of all sums. One member is set, the others are NULL. */
+struct store_erasure {
+    const char *id, *app;
+    const char *user; /* the installation's id; of a report without one its run's */
+};
+/* The next `rows` rows of the store, from *at on, which is 0 at first and -1 behind the last one. How many
+ * reports went. -1: it failed. -2: this store cannot. */
+long store_erase(struct store *s, const struct store_erasure *what, const json_t *schema, int64_t *at,
+                 long rows);
+
 /* The reports that wait for this debug file, at most `max`, the oldest first; how many. Then: it waits no
  * more. */
 int store_unnamed(struct store *s, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);

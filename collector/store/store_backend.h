@@ -21,6 +21,7 @@ struct store_backend {
     long (*regroup)(void *at, const json_t *schema, long max);
     /* These may be NULL: the backend keeps reports as they came. */
     enum store_result (*replace)(void *at, struct row *row);
+    long (*erase)(void *at, const struct store_erasure *what, const json_t *schema, int64_t *from, long rows);
     int (*unnamed)(void *at, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
     bool (*end_unnamed)(void *at, const char *build_id, const char *id);
     /* Two groups that the last call of `regroup` moved a report between; false: no more. NULL: it moves what

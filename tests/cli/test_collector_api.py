@@ -86,6 +86,29 @@ class Api(unittest.TestCase):
         self.assertEqual(500, self.group("old_bug", 6)["total_ms"])
         self.assertEqual(4700, sum(s["total_ms"] for s in page["series"]))
 
+    def test_reports_of_an_app_a_user_and_one_are_erased(self):
+        keys = {"read": self.collector.read_key, "send": self.collector.send_key}
+
+        def erase(path, key=self.collector.admin_key):
+            status, _, body = self.collector.request("DELETE", "/api/v1/" + path, key=key)
+            return status, json.loads(body).get("erased")
+
+        reports = [report("kept", app="far away/1"), report("gone", app="far away/1", app_more={"install": "ann"}), report("gone", app="far away/1"),
+                   report("other", app="near"), session(1, 60, app="near")]
+        self.collector.send(reports)
+        for key in keys.values():
+            self.assertEqual((401, None), erase("apps/near", key))
+        self.assertEqual((200, 2), erase("apps/near"))
+        self.assertEqual((404, None), erase("apps/near"))
+        self.assertEqual((200, 1), erase("users/ann"))
+        self.assertEqual((200, 1), erase("reports/" + reports[2]["id"]))
+        page = self.get("overview?app=" + quote("far away/1"))
+        self.assertEqual(["kept"], [group["function"] for group in page["groups"]])
+        self.assertEqual((1, 1000), (page["totals"]["count"], page["totals"]["total_ms"]))
+        self.assertEqual([], self.get("overview?app=near")["groups"])
+        self.assertEqual((200, 1), erase("apps/" + quote("far away/1")))
+        self.assertNotIn("far away/1", {app["app"] for app in self.get("overview")["apps"]})
+
     def test_series_of_many_versions(self):
         self.collector.send([report("many", "v%d" % i, ms=100 + i, app="many") for i in range(20)])
         series = self.get("overview?app=many")["series"]

@@ -71,6 +71,39 @@ static inline void store_change(const struct store_in_folder *p, const char *sql
     store_file_change(p->file, sql);
 }
 
+#define STORE_SUMS_BYTES ((size_t)1 << 20)
+
+/* All rows of the tables of sums, users and ways as text; the caller frees it. */
+static inline char *store_file_sums(const char *file) {
+    static const char *const tables[] = {"grouped",        "group_day", "group_version", "group_system",
+                                         "group_duration", "app_day",   "app_version",   "version_day",
+                                         "user",           "way",       "unnamed"};
+    const size_t of_two_columns = 8; /* from here on */
+    sqlite3 *db;
+    char *text = malloc(STORE_SUMS_BYTES), sql[128];
+    size_t used = 0;
+    assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        sqlite3_stmt *q;
+        snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY 1, 2%s", tables[i],
+                 i < of_two_columns ? ", 3, 4" : "");
+        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+        while (sqlite3_step(q) == SQLITE_ROW) {
+            used += (size_t)snprintf(text + used, STORE_SUMS_BYTES - used, "%s:", tables[i]);
+            for (int c = 0; c < sqlite3_column_count(q); c++) {
+                used += (size_t)snprintf(text + used, STORE_SUMS_BYTES - used, " %s=%s",
+                                         sqlite3_column_name(q, c), (const char *)sqlite3_column_text(q, c));
+            }
+            used += (size_t)snprintf(text + used, STORE_SUMS_BYTES - used, "\n");
+            assert_true(used < STORE_SUMS_BYTES);
+        }
+        sqlite3_finalize(q);
+    }
+    sqlite3_close(db);
+    return text;
+}
+
 /* A hang of `ms` in the frame {FRAME}, in the run of this user. row_free frees it. */
 static inline void store_row(const struct store_in_folder *p, struct row *row, unsigned number,
                              const char *user, int ms, const char *frame) {

@@ -29,13 +29,6 @@
 #define ROWS 300
 #define MANY 1600
 #define BUSY 1000 /* the first ones: a store that gets so many at once is busy */
-#define DUMP_BYTES ((size_t)1 << 20)
-
-static const char *const tables[] = {"grouped",        "group_day", "group_version", "group_system",
-                                     "group_duration", "app_day",   "app_version",   "version_day",
-                                     "user",           "way",       "unnamed"};
-/* In `tables`, from here on: a table has two columns. */
-#define TWO_COLUMNS 8
 
 struct place {
     char folder[64], file[96];
@@ -81,34 +74,8 @@ static void change(const struct place *p, const char *sql) {
     store_file_change(p->file, sql);
 }
 
-/* All rows of the sums as text; the caller frees it. */
-static char *dump(const struct place *p) {
-    sqlite3 *db;
-    char *text = malloc(DUMP_BYTES), sql[128];
-    size_t used = 0;
-    assert_int_equal(sqlite3_open(p->file, &db), SQLITE_OK);
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        sqlite3_stmt *q;
-        snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY 1, 2%s", tables[i],
-                 i < TWO_COLUMNS ? ", 3, 4" : "");
-        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
-        while (sqlite3_step(q) == SQLITE_ROW) {
-            used += (size_t)snprintf(text + used, DUMP_BYTES - used, "%s:", tables[i]);
-            for (int c = 0; c < sqlite3_column_count(q); c++) {
-                used += (size_t)snprintf(text + used, DUMP_BYTES - used, " %s=%s", sqlite3_column_name(q, c),
-                                         (const char *)sqlite3_column_text(q, c));
-            }
-            used += (size_t)snprintf(text + used, DUMP_BYTES - used, "\n");
-            assert_true(used < DUMP_BYTES);
-        }
-        sqlite3_finalize(q);
-    }
-    sqlite3_close(db);
-    return text;
-}
-
 static void assert_same_sums(const struct place *one, const struct place *other) {
-    char *a = dump(one), *b = dump(other);
+    char *a = store_file_sums(one->file), *b = store_file_sums(other->file);
     assert_true(strlen(a) > 0);
     assert_string_equal(a, b);
     free(a);
@@ -209,12 +176,12 @@ static void a_transaction_that_fails_adds_nothing(void **state) {
         list[i] = &rows[i];
     }
     assert_int_equal(store_add(s, list, 100), STORE_DONE);
-    char *before = dump(&p[0]);
+    char *before = store_file_sums(p[0].file);
     change(&p[0], "CREATE TRIGGER no BEFORE INSERT ON report WHEN NEW.id = 'id-250' BEGIN"
                   " SELECT RAISE(ABORT, 'no'); END");
     assert_int_equal(store_add(s, list + 100, ROWS - 100), STORE_FAILED);
     assert_int_equal(rows[100].outcome, ROW_PENDING);
-    char *after = dump(&p[0]);
+    char *after = store_file_sums(p[0].file);
     assert_string_equal(before, after);
     change(&p[0], "DROP TRIGGER no");
     make_rows(rows, ROWS);
