@@ -150,6 +150,10 @@ typedef struct hangdog_options {
  *
  * A spool that cannot be written is no error: there are no reports then.
  *
+ * Capabilities and new privileges that the main thread gives up later, our threads give up within two
+ * seconds. If it changes its user for itself alone (setresuid by its number), or installs a seccomp filter,
+ * the watch ends. Our threads stay outside of Landlock and of namespaces: start after these.
+ *
  * @param options NULL: all defaults.
  * @retval 0 It runs.
  * @retval -EALREADY It ran already.

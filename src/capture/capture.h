@@ -79,6 +79,8 @@ int hd_capture_files_open(void);
  */
 int hd_capture_process_open(int proc_fd, int pid);
 void hd_capture_files_close(void);
+/* The process has another root: no path leads out of it by what is open. */
+void hd_capture_files_confine(void);
 
 /* Opens the files of thread `tid` of this process. Call on the monitor (its descriptor table holds the
  * files). A thread whose `syscall` file cannot be opened: the errno of that, and the target holds what could

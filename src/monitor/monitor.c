@@ -10,11 +10,13 @@
 
 #include "capture/linux/target.h"
 #include "monitor/cpu_watch.h"
+#include "monitor/follow.h"
 #include "monitor/keep_alive.h"
 #include "monitor/look.h"
 #include "monitor/sampling.h"
 #include "monitor/totals.h"
 #include "os/linux/proc_text.h"
+#include "watch/follow.h"
 
 #define UNREAD_LATE_NS (5 * HD_NS_PER_MS) /* own figures older than so much lateness are read anew */
 #define OWN_READ_NS (1 * HD_NS_PER_S)     /* the same while no loop runs */
@@ -206,7 +208,9 @@ static uint64_t earlier(const struct hd_monitor *m, uint64_t ns) {
 /* Sleeps until somebody runs, or the next look at one that is stuck for long. Every other loop was idle at a
  * look that came long enough after they were asked. */
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
-    until_ns = earlier(m, until_ns);
+    hd_monitor_follow(m, true);
+    uint64_t check_ns = hd_monitor_follow_next();
+    until_ns = earlier(m, until_ns < check_ns ? until_ns : check_ns);
     m->planned_ns = until_ns;
     /* `seen` is older: a flag that is taken off from now on changes the word */
     if (still_requested(m) &&
@@ -286,11 +290,13 @@ void *hd_monitor_run(void *monitor) {
     atomic_store_explicit(&m->run->channel.tid, hd_os.get_tid(), memory_order_relaxed);
     hd_capture_files_open();
     open_own(m);
+    hd_follow_open();
     hd_keep_alive_open(m);
     hd_run_is_ready(m->run);
     m->unread_late_ns = NOT_READ;
     while (!is_stopping(m)) {
         uint32_t seen = atomic_load_explicit(&m->run->channel.wake, memory_order_seq_cst);
+        hd_monitor_follow(m, false);
         uint64_t next_ns = look(m);
         hd_cpu_watch_step(m);
         hd_keep_alive_step(m);

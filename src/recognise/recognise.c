@@ -23,6 +23,15 @@ struct hd_wait_table *hd_recognise_new_table(void) {
     return t;
 }
 
+void hd_recognise_forget(struct hd_wait_table *t) {
+    t->watch = NULL;
+    memset(t->entry, 0, sizeof t->entry);
+    atomic_store(&t->order, 0);
+    t->last = NULL;
+    t->last_caller = NULL;
+    t->woke_ticks = 0;
+}
+
 void hd_recognise_init(struct hd_recognition *g, const struct hd_record *record) {
     memset(g, 0, sizeof *g);
     hd_rule_init(&g->rule);

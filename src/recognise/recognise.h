@@ -41,6 +41,10 @@ struct hd_recognition {
 /* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
 struct hd_wait_table *hd_recognise_new_table(void);
 
+/* The same of one that was watched: neither monitor nor worker looks at it. The two pointers stay, and what
+ * the thread's recognition knows until hd_recognise_init(). */
+void hd_recognise_forget(struct hd_wait_table *t);
+
 void hd_recognise_init(struct hd_recognition *g, const struct hd_record *record);
 
 /* What the identities that are known have waited in all: about, for old ones are forgotten. */

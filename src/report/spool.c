@@ -6,6 +6,7 @@
 #include "report/spool.h"
 
 #include "base/text.h"
+#include "os/linux/descriptor_table.h"
 #include "os/os.h"
 #include "record/uuid.h"
 #include "report/spool_files.h"
@@ -125,6 +126,13 @@ void hd_spool_close(struct hd_spool *s) {
     hd_os_close(s->dir_fd);
     hd_os_close(s->above_fd);
     s->dir_fd = s->above_fd = -1;
+}
+
+void hd_spool_confine(struct hd_spool *s) {
+    hd_os_close(s->above_fd);
+    s->above_fd = -1;
+    s->dir_fd = hd_own_table_confine(s->dir_fd);
+    s->unopened = s->dir_fd < 0 ? -EACCES : s->unopened;
 }
 
 /* ---- one report --------------------------------------------------------------------------- */

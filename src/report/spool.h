@@ -36,6 +36,9 @@ struct hd_spool {
  * dead. Initialises all of *s, with the limits above. 0 or a negative errno value with dir_fd -1. */
 int hd_spool_open(struct hd_spool *s, const char *path);
 void hd_spool_close(struct hd_spool *s);
+/* The process has another root: no path leads out of it by the folder's descriptor. Where that cannot be, the
+ * reports are not this process's to write. */
+void hd_spool_confine(struct hd_spool *s);
 
 /* Writes report r as ID.json (held: as .ID.held, which readers do not list, until released). An earlier file
  * of the same id is replaced atomically. A folder that was removed is made again. On failure nothing of it is

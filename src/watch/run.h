@@ -21,22 +21,28 @@
 #define HD_CALL_NS (90 * HD_NS_PER_MS)
 #define HD_READY_NS (20 * HD_NS_PER_MS)
 
+enum hd_run_thread { HD_RUN_MONITOR, HD_RUN_WORKER, HD_RUN_THREADS };
+
 /* The words by which threads wake each other, and the ring from monitor to worker. */
-struct hd_channel {
+struct hd_channel {               /* ordered without holes: what a run maps is bounded */
     _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one and wakes */
     _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
     _Atomic bool stopping;
     _Atomic bool leaving;         /* the process ends */
     _Atomic bool closed;          /* the last look at all watches: one that is NEW later has come too late */
+    _Atomic bool worker_left;     /* it had not finished, and is not waited for */
     _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
-    _Atomic bool worker_left;     /* it had not, and is not waited for */
     _Atomic uint32_t state;       /* hangdog_state as the program told it */
+    _Atomic uint32_t follow_number; /* requests to follow the main thread's rights (watch/follow.h) so far */
     struct hd_background background;
     _Atomic uint32_t paused;     /* depth */
     _Atomic bool limits_changed; /* for the monitor: thresholds or the interval are others */
-    uint32_t threads;            /* of ours that start */
-    _Atomic uint32_t ready;      /* and have opened what they keep; a futex word */
+    uint8_t threads;             /* of ours that start */
+    /* the newest request that each has answered, times two, and one more where it has more rights still:
+     * futex words */
+    _Atomic uint32_t followed[HD_RUN_THREADS];
     _Atomic uint64_t worker_cpu_ns;
+    _Atomic uint32_t ready;          /* our threads that have opened what they keep; a futex word */
     _Atomic uint32_t open_loop;      /* the worker's: whose hang the record has, while it has one */
     _Atomic uint64_t open_start_ns;  /* and which of its turns */
     _Atomic int cpu_tid;             /* the worker's: the thread that the CPU monitor samples; 0: none */

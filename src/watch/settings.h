@@ -35,12 +35,17 @@ struct hd_settings {
     uint64_t keep_alive_ns; /* between two messages to the service manager; 0: none are sent */
     char notify_socket[HD_NOTIFY_ADDRESS_MAX];
     bool crash;                /* crashes have a report */
+    bool journal : 1;          /* a failure of the spool has a line there: no runner prints it */
+    bool exec_mode : 1;        /* nobody else settles its reports when the process ends */
     bool without_paths;        /* left out of reports, and peers */
     bool deferred;             /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
     uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
     struct hd_recogniser recogniser;
     struct hd_outbox *outbox; /* for reports that the process may not write; NULL: none */
+    /* the monitor: our threads end by themselves, for the main thread has given up a right that they cannot;
+     * `filtered`: it has a seccomp filter. NULL: nothing more is to be done */
+    void (*exceeds)(bool filtered);
     /* the worker: hd_fatal_marker_update, where no runner has the record when the process dies; else NULL */
     void (*note)(struct hd_worker *worker, struct hd_turn *h, bool over);
     void (*live)(
@@ -48,8 +53,6 @@ struct hd_settings {
     char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
-    bool journal;                         /* a failure of the spool has a line there: no runner prints it */
-    bool exec_mode;                       /* and nobody else settles them when the process ends */
     char kept_file[5 * HD_RECORD_STRING]; /* that the worker keeps open for the program's exec; empty: none */
 };
 

@@ -3,6 +3,8 @@
  * The worker thread: takes the monitor's messages and calls a function for each. It may wait for a disk. No
  * allocation; the watched thread calls none of it.
  */
+#include "os/linux/descriptor_table.h"
+#include "watch/follow.h"
 #include "worker/blocked.h"
 #include "worker/crash_report.h"
 #include "worker/deferred.h"
@@ -26,6 +28,20 @@ size_t hd_worker_bytes(void) {
            round_up(hd_unwinder_bytes());
 }
 
+/* Files and mappings stay. */
+static void confine(void *worker) {
+    struct hd_worker *k = worker;
+    hd_capture_files_confine();
+    hd_spool_confine(&k->spool);
+    k->probe.proc_fd = hd_own_table_confine(k->probe.proc_fd);
+    k->runtime_fd = hd_own_table_confine(k->runtime_fd);
+}
+
+/* The main thread may wait for that while the worker has much to do before it takes messages. */
+static void follow_early(const struct hd_worker *k) {
+    (void)hd_follow_answer(k->run, HD_RUN_WORKER, NULL, NULL);
+}
+
 /* On the worker: its descriptors are of its table. */
 static void init(struct hd_worker *k) {
     uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
@@ -37,15 +53,19 @@ static void init(struct hd_worker *k) {
         atomic_store_explicit(&k->run->channel.worker_tid, k->own_tid, memory_order_relaxed);
         atomic_store_explicit(&k->run->channel.kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
     }
+    follow_early(k);
     hd_modules_init_live(&k->modules, k->probe.mem_fd);
+    follow_early(k);
     hd_unwinder_init(k->unwinder, &k->modules);
     hd_scripts_init(&k->scripts, &k->modules);
     hd_tree_pool_init(&k->pool);
+    follow_early(k);
     hd_host_fill(k);
     hd_probe_context_init(&k->probe, &k->modules, k->own_tid);
     k->runtime_fd = k->run->settings.runtime[0] != '/' ? -1
                                                        : hd_os.open_at(AT_FDCWD, k->run->settings.runtime,
                                                                        O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    follow_early(k);
     int rc = hd_spool_open(&k->spool, k->run->settings.spool);
     k->spool.max_reports = k->run->settings.spool_reports == UINT32_MAX ? 0 : k->run->settings.spool_reports;
     if (rc != 0) { /* noted once; the program goes on */
@@ -164,12 +184,14 @@ void *hd_worker_run(void *worker) {
     hd_os.set_thread_name("hangdog-worker");
     k->own_tid = hd_os.get_tid();
     hd_capture_files_open();
+    hd_follow_open();
     init(k);
     hd_run_is_ready(k->run);
     for (bool on = true; on;) {
         uint32_t seen = atomic_load_explicit(&k->run->channel.worker_wake, memory_order_seq_cst);
         uint32_t bytes;
         const struct hd_message *msg;
+        (void)hd_follow_answer(k->run, HD_RUN_WORKER, confine, k);
         while (on && (msg = hd_ring_peek(&k->run->channel.ring, &bytes)) != NULL) {
             on = handle(k, msg);
             hd_ring_release(&k->run->channel.ring);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "capture/linux/signalled.h"
 #include "capture/mailbox.h"
+#include "os/linux/descriptor_table.h"
 #include "os/linux/proc_stat.h"
 #include "os/os.h"
 
@@ -57,6 +58,10 @@ void hd_capture_files_close(void) {
     kept.mem = 0;
     kept.pid = 0;
     hd_os_touched_close();
+}
+
+void hd_capture_files_confine(void) {
+    kept.task_dir = hd_own_table_confine(kept.task_dir - 1) + 1;
 }
 
 long hd_target_read_memory(uint64_t addr, void *to, size_t n) {

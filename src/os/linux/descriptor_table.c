@@ -17,6 +17,10 @@
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1U << 1)
 #endif
+#ifndef SYS_open_tree
+#define SYS_open_tree 428
+#endif
+#define CLONE_TREE 1          /* OPEN_TREE_CLONE */
 #define NUMBERS_MAX (1 << 20) /* the kernel's own limit (fs.nr_open), if nobody raised it */
 
 int hd_own_table(void) {
@@ -64,4 +68,13 @@ void hd_own_table_free(void) {
             hd_os_close(number);
         }
     }
+}
+
+/* By a mount of its own, which is nowhere: at its top ".." leads to itself. */
+int hd_own_table_confine(int fd) {
+    long tree = fd < 0 ? fd : hd_syscall3(SYS_open_tree, fd, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH);
+    int confined = tree < 0 ? -1 : hd_os.open_at((int)tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    hd_os_close((int)tree);
+    hd_os_close(fd);
+    return confined < 0 ? -1 : confined;
 }

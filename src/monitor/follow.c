@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "monitor/follow.h"
+
+#include <errno.h>
+
+#include "watch/follow.h"
+
+#define PARKED_NS (1 * HD_NS_PER_S)
+#define EARLY_NS (100 * HD_NS_PER_MS) /* a loop that ticks each second is not to wake us twice */
+#define RUNNING_NS (2 * HD_NS_PER_S)
+
+static void end_threads(struct hd_monitor *m, bool filtered) {
+    atomic_store(&m->run->channel.stopping, true);
+    if (m->run->settings.exceeds != NULL) {
+        m->run->settings.exceeds(filtered);
+    }
+    hd_run_wake(m->run); /* ourselves, where we are about to park */
+}
+
+static void confine(void *unused) {
+    (void)unused;
+    hd_capture_files_confine();
+}
+
+static bool worker_exceeds(const struct hd_monitor *m) {
+    return (atomic_load(&m->run->channel.followed[HD_RUN_WORKER]) & 1) != 0;
+}
+
+/* The monitor's; a next one begins with zeros. */
+static __thread struct {
+    uint64_t checked_ns; /* when the main thread's rights were compared with ours */
+    bool may_have_run;   /* the main thread, since then */
+} self;
+
+void hd_monitor_follow(struct hd_monitor *m, bool parks) {
+    uint64_t now_ns = hd_os_now_ns();
+    uint64_t ago_ns = now_ns - self.checked_ns;
+    self.may_have_run = true;
+    if (hd_follow_answer(m->run, HD_RUN_MONITOR, confine, NULL)) {
+        self.checked_ns = now_ns;
+        return;
+    }
+    if (ago_ns < (parks ? PARKED_NS - EARLY_NS : RUNNING_NS)) {
+        return;
+    }
+    self.checked_ns = now_ns;
+    self.may_have_run = !parks;
+    int rc = hd_follow_main();
+    if (rc == -EPERM || (rc >= 0 && worker_exceeds(m))) {
+        end_threads(m, rc == -EPERM && hd_follow_is_filter());
+    } else if (rc > 0) {
+        (void)hd_follow_request(m->run); /* the worker's turn */
+    }
+}
+
+uint64_t hd_monitor_follow_next(void) {
+    return self.may_have_run ? self.checked_ns + PARKED_NS - EARLY_NS : UINT64_MAX;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/linux/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/prctl.h>
+#include <string.h>
+
+#include "os/linux/proc_files.h"
+#include "os/linux/syscall.h"
+#include "os/os.h"
+
+#define BIT(capability) (1ULL << (capability))
+#define GROUPS_BYTES 3000
+#define STATUS_BYTES_MAX (1u << 20) /* 65,536 groups are less */
+
+static uint64_t value_of(const char *p, unsigned base) {
+    uint64_t value = 0;
+    for (unsigned digit; (digit = *p >= 'a' ? (unsigned)(*p - 'a') + 10 : (unsigned)(*p - '0')) < base; p++) {
+        value = value * base + digit;
+    }
+    return value;
+}
+
+/* The text behind the key and its blank. An old kernel lacks some lines: as zeros. */
+static const char *line_of(const char *text, const char *key) {
+    const char *line = hd_proc_find_line(text, key);
+    return line != NULL && *line != '\0' ? line + 1 : "";
+}
+
+static void take_ids(const char *line, uint64_t ids[3]) {
+    for (unsigned i = 0; i < 3; i++) {
+        line = hd_proc_take_number(line, &ids[i]);
+    }
+}
+
+/* Of the first piece. A long line is cut, at the same place whatever the thread's name before it. */
+static void take_first(const char *text, struct hd_credentials *out) {
+    take_ids(line_of(text, "Uid:"), out->user);
+    take_ids(line_of(text, "Gid:"), out->group);
+    const char *groups = line_of(text, "Groups:");
+    for (unsigned i = 0; i < GROUPS_BYTES && groups[i] != '\0' && groups[i] != '\n'; i++) {
+        out->groups = (out->groups ^ (uint8_t)groups[i]) * 0x100000001b3ULL;
+    }
+}
+
+/* Of the last one. */
+static void take_last(const char *text, struct hd_credentials *out) {
+    static const char keys[] =
+        "CapInh:\0CapPrm:\0CapEff:\0CapBnd:\0CapAmb:\0NoNewPrivs:\0Seccomp:\0Seccomp_filters:\0";
+    uint64_t *to[] = {&out->no_new_privs, &out->seccomp, &out->filters};
+    unsigned i = 0;
+    for (const char *key = keys; *key != '\0'; key += strlen(key) + 1, i++) {
+        bool caps = i < HD_CAPS_SETS;
+        *(caps ? &out->capabilities[i] : to[i - HD_CAPS_SETS]) = value_of(line_of(text, key), caps ? 16 : 10);
+    }
+}
+
+void hd_credentials_open(int *main_fd, int *own_fd) {
+    *main_fd = hd_os_open(AT_FDCWD, "/proc/self/status");
+    *own_fd = hd_os_open(AT_FDCWD, "/proc/thread-self/status");
+}
+
+/* The line of the groups may be long, and stands between the two pieces then: the last one holds at least
+ * half a buffer. */
+int hd_credentials_read(int status_fd, struct hd_credentials *out) {
+    char text[4096 + 1];
+    long n = 4096;
+    *out = (struct hd_credentials){0};
+    for (uint64_t at = 0; n == 4096 && at < STATUS_BYTES_MAX; at += 2048) {
+        n = status_fd < 0 ? -ENOENT : hd_os.pread(status_fd, text, 4096, at);
+        if (n <= 0) {
+            return n < 0 ? (int)n : -ESRCH;
+        }
+        text[n] = '\0';
+        if (at == 0) {
+            take_first(text, out);
+        }
+    }
+    take_last(text, out);
+    return hd_proc_find_line(text, "CapPrm:") != NULL ? 0 : -EPROTO;
+}
+
+static bool has_another(const uint64_t own[3], const uint64_t other[3]) {
+    bool another = false;
+    for (unsigned i = 0; i < 3; i++) {
+        another |= own[i] != other[0] && own[i] != other[1] && own[i] != other[2];
+    }
+    return another;
+}
+
+bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_credentials *other) {
+    uint64_t permitted = other->capabilities[HD_CAPS_PERMITTED];
+    bool more = own->no_new_privs < other->no_new_privs || (own->seccomp == 0 && other->seccomp != 0) ||
+                own->filters < other->filters;
+    for (unsigned i = 0; i < HD_CAPS_SETS; i++) {
+        more |= (own->capabilities[i] & ~other->capabilities[i]) != 0;
+    }
+    more |= (permitted & BIT(CAP_SETUID)) == 0 && has_another(own->user, other->user);
+    return more || ((permitted & BIT(CAP_SETGID)) == 0 &&
+                    (has_another(own->group, other->group) || own->groups != other->groups));
+}
+
+static void each(uint64_t set, long option, long first) {
+    for (unsigned i = 0; set != 0; i++, set >>= 1) {
+        if ((set & 1) != 0) {
+            (void)hd_syscall6(SYS_prctl, option, first != 0 ? first : i, first != 0 ? i : 0, 0, 0, 0);
+        }
+    }
+}
+
+void hd_credentials_lower(const struct hd_credentials *own, const struct hd_credentials *other) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+    uint64_t left[HD_CAPS_SETS];
+    for (unsigned i = 0; i < HD_CAPS_SETS; i++) {
+        left[i] = own->capabilities[i] & other->capabilities[i];
+    }
+    /* first what needs a capability of ours */
+    each(own->capabilities[HD_CAPS_BOUNDING] & ~left[HD_CAPS_BOUNDING], PR_CAPBSET_DROP, 0);
+    each(own->capabilities[HD_CAPS_AMBIENT] & ~left[HD_CAPS_AMBIENT], PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER);
+    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+        caps[i] = (struct __user_cap_data_struct){(uint32_t)(left[HD_CAPS_EFFECTIVE] >> (32 * i)),
+                                                  (uint32_t)(left[HD_CAPS_PERMITTED] >> (32 * i)),
+                                                  (uint32_t)(left[HD_CAPS_INHERITABLE] >> (32 * i))};
+    }
+    (void)hd_syscall2(SYS_capset, &header, caps);
+    if (own->no_new_privs < other->no_new_privs) {
+        (void)hd_syscall6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+    }
+}
