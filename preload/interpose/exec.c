@@ -65,10 +65,14 @@ void hd_exec_preload_was(const char *begin, size_t length) {
 /* ---- the new program ------------------------------------------------------------------------------ */
 
 /* By the user that the program is by now, without what exec will take from him (access(2) asks as that does),
- * and in the root that it is in: else the loader of the next program says that it cannot. */
+ * in the root that it is in, and under its Landlock rules, which access(2) passes over: else the loader of
+ * the next program says that it cannot. */
 static bool we_can_be_read(void) {
     const char *before = HD_SANITIZED ? strrchr(own_preload, ':') : NULL; /* the sanitizer's runtime */
-    return access(before != NULL ? before + 1 : own_preload, R_OK) == 0;
+    const char *path = before != NULL ? before + 1 : own_preload;
+    int fd = access(path, R_OK) == 0 ? hd_os_open(AT_FDCWD, path) : -1;
+    hd_os_close(fd);
+    return fd >= 0;
 }
 
 static bool loads_us(int dir, const char *path, char *const *argv, char first[HD_EXEC_NAME_BYTES]) {
