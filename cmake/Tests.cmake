@@ -50,7 +50,7 @@ endmacro()
 # Two tests run beside each other. These run alone: they assert times within milliseconds, or that a thread gets the
 # processor at once, or they start many programs of their own. Each failed beside builds of this tree; the others passed.
 set(alone
-  cli-cpu cli-run_screens cli-starved cli-systemd cli-thread
+  cli-cpu cli-rights cli-run_screens cli-starved cli-systemd cli-thread
   real-asyncio real-collector real-display real-first_tries real-freezes real-life real-loops_made real-mixes real-no_loop real-pipes
   real-programs real-python_versions real-silent real-toolkits
   scenario-eintr_alternating scenario-library_hangs scenario-library_kernel scenario-library_stacks scenario-loader_lock
@@ -60,7 +60,7 @@ set(alone
 set(slow_tests
   cli-bad_states cli-builds cli-changed_file cli-container cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-harmless cli-hostile_record cli-html
   cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
-  cli-readme cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
+  cli-readme cli-rights cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
   real-asyncio real-clickhouse real-clickhouse_answers real-collector real-desktop real-dump_compared real-dump_peers real-freezes real-grouping real-identity real-javascript real-libc
   real-life real-lookup real-loops_made real-mixes real-no_loop real-node real-postgres real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-waits_by

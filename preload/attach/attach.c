@@ -17,6 +17,7 @@
 #include "capture/mailbox.h"
 #include "control/instance.h"
 #include "os/linux/proc_status.h"
+#include "preload/attach/abandoned.h"
 #include "preload/attach/attach_recogniser.h"
 #include "preload/attach/attach_settings.h"
 #include "preload/attach/credentials.h"
@@ -25,16 +26,16 @@
 #include "preload/attach/record_file.h"
 #include "recognise/wait_table.h"
 
-#define ABANDONED_NS (5 * HD_NS_PER_S) /* that a filter waits for */
-#define STARTS_MAX 16 /* of a process: each leaves memory behind that somebody may still look at */
-#define ABANDONED_MAX (2 * STARTS_MAX) /* a monitor and a worker each */
+#define STARTS_AT_ONCE 4
+#define START_PART 20 /* of the time: later starts take a twentieth, where a program ends each watch soon */
 
 enum phase {
     NOT_OURS,
     AT_FIRST_WAIT, /* to be started then */
     STARTING,
     WATCHED,
-    NEVER, /* no more */
+    ENDING, /* our threads end by themselves; to be started at the next wait */
+    NEVER,  /* no more */
 };
 
 static struct {
@@ -42,11 +43,9 @@ static struct {
     uint32_t *here; /* zero in a forked child, which in a namespace of its own may have our number */
     struct hd_record *record;
     _Atomic uint32_t phase;
-    unsigned starts;
+    unsigned starts, tables;
+    uint64_t start_took_ns, start_again_ns; /* no sooner */
     int securebits;
-    uint64_t root[2];             /* device and inode of what was / at first */
-    int abandoned[ABANDONED_MAX]; /* threads that a stop left: at a disk, or about to be gone */
-    unsigned abandoned_count;
     _Atomic bool filtered;
     struct hd_wait_table *waits; /* the main thread's, while it is watched */
 } self;
@@ -115,46 +114,51 @@ static void leave_with_the_main_thread(void) {
     }
 }
 
-static bool has_the_same_root(void) {
-    struct stat st;
-    if (hd_os.stat_at(AT_FDCWD, "/", &st, 0) != 0) {
-        return false;
-    }
-    bool first = self.root[1] == 0;
-    self.root[0] = first ? st.st_dev : self.root[0];
-    self.root[1] = first ? st.st_ino : self.root[1];
-    return self.root[0] == st.st_dev && self.root[1] == st.st_ino;
-}
-
-static void add_abandoned(int tid) {
-    if (tid != 0 && self.abandoned_count < ABANDONED_MAX && hd_os.signal_thread(self.pid, tid, 0, 0) == 0) {
-        self.abandoned[self.abandoned_count++] = tid;
-    }
-}
-
-/* A worker at a disk ends when that answers. The kernel counts a joined thread for an instant. */
-static void stop(void) {
+/* A worker at a disk ends when that answers: false. The kernel counts a joined thread for an instant. */
+static bool stop(void) {
     const struct hd_run *run = hd_run_current();
     int monitor = run != NULL ? atomic_load(&run->channel.tid) : 0;
     int worker = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
-    hd_instance_stop();
-    add_abandoned(monitor);
-    add_abandoned(worker);
+    bool stopped = hd_instance_stop() == 0 && run != NULL;
+    hd_attach_add_abandoned(monitor);
+    hd_attach_add_abandoned(worker);
+    return stopped && !atomic_load(&run->channel.worker_left);
+}
+
+/* On the monitor: the main thread has given up a right by a call that we have not seen, and our threads end.
+ * Under a filter nothing of ours may make a call on a thread of the program, not even at its exit. */
+static void end_themselves(bool filtered) {
+    uint32_t watched = WATCHED;
+    if (!atomic_compare_exchange_strong(&self.phase, &watched, filtered ? NEVER : ENDING)) {
+        return; /* another thread ends them */
+    }
+    self.waits->watch = NULL;
+    if (filtered) {
+        hd_capture_signal_end();
+        hd_named_forget();
+        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
+        atomic_store(&self.filtered, true);
+        if (hd_run_begin_change(false, hd_os_now_ns()) == HD_PHASE_RUNNING) {
+            hd_run_end_change(HD_PHASE_STOPPED);
+        }
+    }
 }
 
 /* The calling thread is the main thread. */
 static void start(struct hd_wait_table *t, uint64_t start_ns) {
     struct hd_record *r = self.record;
+    uint64_t begun_ns = hd_os_now_ns();
     hd_attach_settings(&r->options, &settings);
     struct hd_run *run;
     settings.recogniser = hd_attach_recogniser(t, r);
-    if (!has_the_same_root()) { /* what a path means now is not what the user said */
+    settings.exceeds = end_themselves;
+    if (!hd_attach_has_same_root()) { /* what a path means now is not what the user said */
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);
         hd_record_file_keep_no_longer();
         return;
     }
-    int rc = self.starts < STARTS_MAX ? hd_instance_start(&settings, r, &run) : -ENOMEM;
+    int rc = self.tables < HD_ATTACH_TABLES_MAX ? hd_instance_start(&settings, r, &run) : -ENOMEM;
     if (rc != 0) {
         atomic_store(&self.phase, NEVER);
         bool none_left = rc == -ENOMEM || rc == -EAGAIN || rc == -EBUSY;
@@ -162,7 +166,7 @@ static void start(struct hd_wait_table *t, uint64_t start_ns) {
         hd_record_file_keep_no_longer(); /* nothing of ours stays among the program's numbers */
         return;
     }
-    hd_attach_store_ids();
+    hd_attach_store_rights();
     if (self.securebits < 0) {
         self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
     }
@@ -177,9 +181,10 @@ static void start(struct hd_wait_table *t, uint64_t start_ns) {
     }
     hd_record_file_keep_no_longer();
     atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
+    self.start_took_ns = hd_os_now_ns() - begun_ns;
     uint32_t starting = STARTING;
     if (!atomic_compare_exchange_strong(&self.phase, &starting, WATCHED)) { /* a filter came meanwhile */
-        stop();
+        (void)stop();
         atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
     }
 }
@@ -215,7 +220,7 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
     hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait};
     hd_wait_table_self = t;
     hd_named_init(r);
-    (void)has_the_same_root();
+    (void)hd_attach_has_same_root();
     if (t == NULL) {
         atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
     } else if (needs_single_threaded || hd_main_program_imports(names, sizeof names / sizeof names[0])) {
@@ -242,7 +247,8 @@ static struct hd_wait_table *first_wait_of_child(void) {
     struct hd_record *r = t != NULL ? hd_record_file_take_again(self.record) : NULL;
     hd_wait_table_self = NULL;
     this_process_is_own();
-    self.starts = self.abandoned_count = 0;
+    self.starts = self.tables = 0;
+    self.start_again_ns = 0;
     self.securebits = -1;
     atomic_store(&self.phase, NEVER);
     if (r != NULL) {
@@ -256,9 +262,10 @@ static struct hd_wait_table *first_wait_of_child(void) {
     return hd_wait_table_self;
 }
 
-/* Before the program's first wait: what such a child finds, the thread's too, is its parent's. */
+/* While its parent is to be started: what such a child finds, the thread's too, is its parent's. */
 static bool in_vforked_child(void) {
-    return atomic_load(&self.phase) == AT_FIRST_WAIT && has_our_memory() && hd_os.get_pid() != self.pid;
+    uint32_t phase = atomic_load(&self.phase);
+    return (phase == AT_FIRST_WAIT || phase == ENDING) && has_our_memory() && hd_os.get_pid() != self.pid;
 }
 
 static struct hd_wait_table *first_wait(void) {
@@ -274,6 +281,14 @@ static struct hd_wait_table *first_wait(void) {
     if (hd_record_file_path() != NULL && hd_attach_is_child()) {
         return first_wait_of_child();
     }
+    int saved = errno;
+    if (atomic_load(&self.phase) == ENDING && hd_attach_end_threads()) {
+        t = hd_wait_table_self;
+        errno = saved;
+    }
+    if (self.start_again_ns > hd_os_now_ns() && atomic_load(&self.phase) == AT_FIRST_WAIT) {
+        return NULL;
+    }
     if (!atomic_compare_exchange_strong(&self.phase, &phase, STARTING)) {
         if (phase != STARTING) {
             hd_wait_table_self = NULL; /* a forked child's, wiped: no more looks at it, nor system calls */
@@ -285,8 +300,8 @@ static struct hd_wait_table *first_wait(void) {
         hd_wait_table_self = NULL;
         return NULL;
     }
-    int saved = errno;
-    start(t, self.record->options.of_child ? atomic_load(&self.record->image_ns) : hd_os_now_ns());
+    start(t, self.record->options.of_child && self.starts == 0 ? atomic_load(&self.record->image_ns)
+                                                               : hd_os_now_ns());
     errno = saved;
     return t;
 }
@@ -306,19 +321,14 @@ struct hd_record *hd_attach_before_exec(void) {
     return may_be && hd_attach_is_own() ? self.record : NULL;
 }
 
-bool hd_attach_has_abandoned(void) {
-    for (unsigned i = 0; i < self.abandoned_count && hd_attach_is_own(); i++) {
-        if (hd_os.signal_thread(self.pid, self.abandoned[i], 0, 0) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- alone, or filtered ----------------------------------------------------------------------- */
 
+static bool have_threads(enum phase phase) {
+    return phase == WATCHED || phase == ENDING;
+}
+
 int hd_attach_own_thread(void) {
-    if (atomic_load(&self.phase) != WATCHED || hd_attach_is_filtered() || !hd_attach_is_own()) {
+    if (!have_threads(atomic_load(&self.phase)) || hd_attach_is_filtered() || !hd_attach_is_own()) {
         return 0;
     }
     const struct hd_run *run = hd_run_current();
@@ -335,34 +345,39 @@ bool hd_attach_end_threads(void) {
     if (hd_attach_own_thread() == 0 || t == NULL || t->named) {
         return false;
     }
+    uint64_t begun_ns = hd_os_now_ns();
     hd_record_file_keep();
     hd_wait_table_self = NULL; /* what is left of it is the worker's, who may be stuck at a disk */
     struct hd_run *run = hd_run_current();
     if (run != NULL && t->watch != NULL) { /* else another thread's filter was quicker, or no memory there */
         hd_watch_remove(run, t->watch);
     }
-    stop();
-    hd_named_forget(); /* not before: until then others may begin to be watched */
-    hd_wait_table_self = hd_recognise_new_table();
-    self.securebits = -1;       /* what threads to come will have: known when they are made */
-    uint32_t watched = WATCHED; /* NEVER: a filter came meanwhile */
-    atomic_compare_exchange_strong(&self.phase, &watched, hd_wait_table_self != NULL ? AT_FIRST_WAIT : NEVER);
+    if (stop()) {
+        hd_recognise_forget(t);
+        hd_wait_table_self = t;
+    } else {
+        hd_wait_table_self = hd_recognise_new_table();
+        self.tables++;
+    }
+    hd_watch_leave_stopped();
+    hd_named_forget();    /* not before: until then others may begin to be watched */
+    self.securebits = -1; /* what threads to come will have: known when they are made */
+    uint64_t now_ns = hd_os_now_ns();
+    uint64_t took_ns = self.start_took_ns + (now_ns - begun_ns);
+    self.start_again_ns = self.starts < STARTS_AT_ONCE ? 0 : now_ns + START_PART * took_ns;
+    uint32_t phase = atomic_load(&self.phase); /* NEVER: a filter came meanwhile */
+    if (have_threads(phase)) {
+        atomic_compare_exchange_strong(&self.phase, &phase,
+                                       hd_wait_table_self != NULL ? AT_FIRST_WAIT : NEVER);
+    }
     return true;
 }
 
 void hd_attach_end_watch(enum hd_unwatched why) {
     if (hd_attach_own_thread() != 0) {
-        stop(); /* the watched thread goes on to mark, and harms nobody */
+        (void)stop(); /* the watched thread goes on to mark, and harms nobody */
         atomic_store(&self.phase, NEVER);
         atomic_store(&self.record->unwatched, why);
-    }
-}
-
-/* A worker that was too busy to end in time comes to its end; one at a disk does not. */
-void hd_attach_wait_for_abandoned(void) {
-    uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
-    while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {
-        hd_os_nap(HD_NS_PER_MS);
     }
 }
 
@@ -372,8 +387,8 @@ void hd_attach_before_filter(void) {
     }
     hd_capture_signal_end(); /* in a child too: a signal of its own would find our handler */
     if (has_our_memory()) {
-        if (atomic_exchange(&self.phase, NEVER) == WATCHED) {
-            stop();
+        if (have_threads(atomic_exchange(&self.phase, NEVER))) {
+            (void)stop();
             hd_named_forget();
             self.waits->watch = NULL;
             hd_attach_wait_for_abandoned();

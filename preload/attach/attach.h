@@ -40,10 +40,6 @@ bool hd_attach_end_threads(void);
 /* The calling thread is about to change its ids or its root. A process that is to be watched from its first
  * wait on is watched from now on: later neither /proc nor the spool may be open to it. */
 void hd_attach_loses_rights(void);
-/* A thread that a stop left is still there: at a disk that does not answer, or about to be gone. */
-bool hd_attach_has_abandoned(void);
-/* Waits until it is gone, for 5 s at most. */
-void hd_attach_wait_for_abandoned(void);
 
 /* The same for good, from any thread. */
 void hd_attach_end_watch(enum hd_unwatched why);

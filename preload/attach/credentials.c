@@ -13,12 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "control/instance.h"
+#include "os/linux/credentials.h"
 #include "os/linux/proc_files.h"
+#include "preload/attach/abandoned.h"
 #include "preload/attach/attach.h"
+#include "recognise/wait_table.h"
+#include "watch/follow.h"
 
 #define PATIENCE_NS (50 * HD_NS_PER_MS) /* with a worker at a disk */
 #define TRY_AGAIN_NS (5 * HD_NS_PER_MS)
@@ -33,7 +38,13 @@ struct ids {
     gid_t group[3];
 };
 
-static struct ids ours; /* libc has changed our threads' with everybody's since */
+/* What our threads have by now. */
+static struct {
+    struct ids ids;       /* libc has changed them with everybody's since */
+    bool others_groups;   /* the program has changed its own by number, and not ours */
+    bool no_new_privs;    /* ours have come down to that */
+    uint64_t not_bounded; /* and to that set without these */
+} ours;
 
 static struct ids own_ids(void) {
     struct ids now = {0};
@@ -44,26 +55,36 @@ static struct ids own_ids(void) {
 
 static _Atomic unsigned changing; /* threads in such a call: libc has one change everybody after the other */
 
-void hd_attach_store_ids(void) {
-    ours = own_ids();
+void hd_attach_store_rights(void) {
+    memset(&ours, 0, sizeof ours);
+    ours.ids = own_ids();
+    ours.no_new_privs = hd_own_prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 }
 
 void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
-        hd_attach_store_ids();
+        ours.ids = own_ids();
     }
     atomic_fetch_sub(&changing, 1);
 }
 
+/* The first three sets; 0: of the calling thread. */
+static bool read_capabilities(int tid, uint64_t sets[HD_CAPS_SETS]) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = tid};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    memset(data, 0, sizeof data);
+    bool read = capget(&header, data) == 0;
+    sets[HD_CAPS_INHERITABLE] = (uint64_t)data[1].inheritable << 32 | data[0].inheritable;
+    sets[HD_CAPS_PERMITTED] = (uint64_t)data[1].permitted << 32 | data[0].permitted;
+    sets[HD_CAPS_EFFECTIVE] = (uint64_t)data[1].effective << 32 | data[0].effective;
+    return read;
+}
+
 static bool has_the_same_capabilities(int tid) {
-    struct __user_cap_header_struct caller = {.version = _LINUX_CAPABILITY_VERSION_3}, other = caller;
-    struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3], its[_LINUX_CAPABILITY_U32S_3];
-    memset(own, 0, sizeof own);
-    memset(its, 0, sizeof its);
-    other.pid = tid;
-    return capget(&caller, own) == 0 && capget(&other, its) == 0 && own[0].permitted == its[0].permitted &&
-           own[1].permitted == its[1].permitted && own[0].effective == its[0].effective &&
-           own[1].effective == its[1].effective;
+    uint64_t own[HD_CAPS_SETS], its[HD_CAPS_SETS];
+    return read_capabilities(0, own) && read_capabilities(tid, its) &&
+           own[HD_CAPS_PERMITTED] == its[HD_CAPS_PERMITTED] &&
+           own[HD_CAPS_EFFECTIVE] == its[HD_CAPS_EFFECTIVE];
 }
 
 /* Whether a thread of ours, born with the rights of the program's first, would come to the same as the
@@ -71,8 +92,8 @@ static bool has_the_same_capabilities(int tid) {
 static bool has_the_same_rights(int tid) {
     struct ids own = own_ids();
     bool same =
-        memcmp(&own, &ours, sizeof own) == 0 || atomic_load(&changing) > 1; /* noted when they are done */
-    return same && has_the_same_capabilities(tid) &&
+        memcmp(&own, &ours.ids, sizeof own) == 0 || atomic_load(&changing) > 1; /* noted when they are done */
+    return same && !ours.others_groups && has_the_same_capabilities(tid) &&
            hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_securebits();
 }
 
@@ -108,13 +129,118 @@ static bool worker_is_stuck(void) {
     return false;
 }
 
+/* A worker that comes back from a disk late has what it was born with until then. */
+static void end_threads(void) {
+    if (!hd_attach_end_threads()) {
+        hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
+    }
+    hd_attach_wait_for_abandoned();
+}
+
 void hd_attach_before_id_change(void) {
     int saved = errno;
     atomic_fetch_add(&changing, 1);
     int tid = hd_attach_own_thread();
-    bool waits = tid != 0 && libc_sees_one() && (hd_attach_has_abandoned() || worker_is_stuck());
-    if (tid != 0 && (waits || !has_the_same_rights(tid)) && !hd_attach_end_threads()) {
+    if (tid != 0 && !has_the_same_rights(tid)) {
+        end_threads();
+    } else if (tid != 0 && libc_sees_one() && (hd_attach_has_abandoned() || worker_is_stuck()) &&
+               !hd_attach_end_threads()) {
         hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
     }
     errno = saved;
+}
+
+/* ---- what a thread gives up ------------------------------------------------------------------------ */
+
+static void fill(struct hd_credentials *c, const struct ids *ids) {
+    for (unsigned i = 0; i < 3; i++) {
+        c->user[i] = ids->user[i];
+        c->group[i] = ids->group[i];
+    }
+}
+
+/* As far as calls tell that need no file: programs change their effective capabilities and ids again and
+ * again. */
+static bool have_more(const struct hd_run *run) {
+    int threads[] = {atomic_load(&run->channel.tid), atomic_load(&run->channel.worker_tid)};
+    struct hd_credentials own = {.groups = ours.others_groups}, its = {0};
+    struct ids ids = own_ids();
+    fill(&own, &ids);
+    fill(&its, &ours.ids);
+    bool more = !read_capabilities(0, own.capabilities);
+    for (unsigned i = 0; i < 2 && !more; i++) { /* 0: it has not said its number yet */
+        more = threads[i] == 0 || !read_capabilities(threads[i], its.capabilities) ||
+               hd_credentials_exceed(&its, &own);
+    }
+    return more;
+}
+
+/* A thread that has kept more rights than the main thread gives no more away by threads that have no more
+ * than that one: they are born by it. */
+static bool on_main_thread(void) {
+    return hd_attach_own_thread() != 0 && hd_wait_table_self != NULL && !hd_wait_table_self->named;
+}
+
+/* `seen`: have_more() would see it. */
+static void follow(bool seen) {
+    struct hd_run *run = hd_run_current();
+    if (run == NULL || ((!seen || have_more(run)) && !hd_follow_all(run))) {
+        end_threads();
+    }
+}
+
+void hd_attach_gave_up(enum hd_given_up what, unsigned number) {
+    int saved = errno;
+    if (!on_main_thread() && (what != HD_GAVE_UP_ROOT || hd_attach_own_thread() == 0)) {
+        return;
+    }
+    switch (what) {
+    case HD_GAVE_UP_CAPABILITIES:
+        follow(true);
+        break;
+    case HD_GAVE_UP_GROUPS:
+        ours.others_groups = true;
+        follow(true);
+        break;
+    case HD_GAVE_UP_BOUNDED:
+        if (number < 64 && (ours.not_bounded & 1ULL << number) == 0) {
+            ours.not_bounded |= 1ULL << number;
+            follow(false);
+        }
+        break;
+    case HD_GAVE_UP_AMBIENT:
+    case HD_GAVE_UP_ROOT:
+        follow(false);
+        break;
+    case HD_GAVE_UP_NEW_PRIVS:
+        if (!ours.no_new_privs) {
+            ours.no_new_privs = true;
+            follow(false);
+        }
+        break;
+    case HD_GAVE_UP_SECUREBITS:
+        if (hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) != hd_attach_securebits()) {
+            end_threads();
+        }
+        break;
+    case HD_GAVE_UP_PLACE:
+    default:
+        end_threads();
+        break;
+    }
+    errno = saved;
+}
+
+/* ---- the root --------------------------------------------------------------------------------------- */
+
+bool hd_attach_has_same_root(void) {
+    static uint64_t root[2]; /* device and inode of what was / at first */
+    struct stat st;
+    if (hd_os.stat_at(AT_FDCWD, "/", &st, 0) != 0) {
+        return false;
+    }
+    bool first = root[1] == 0;
+    root[0] = first ? st.st_dev : root[0];
+    root[1] = first ? st.st_ino : root[1];
+    return root[0] == st.st_dev && root[1] == st.st_ino;
 }

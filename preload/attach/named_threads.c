@@ -92,10 +92,7 @@ static bool clear(struct place *p) {
         return false;
     }
     p->waits = t;
-    memset(t->entry, 0, sizeof t->entry);
-    atomic_store(&t->order, 0);
-    t->last = NULL;
-    t->woke_ticks = 0;
+    hd_recognise_forget(t);
     t->stack_top = 0;
     t->named = true;
     atomic_store_explicit(&t->slow_path, false,

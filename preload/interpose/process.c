@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Interposed functions by which a program changes what its threads may do: filters of system calls,
- * namespaces. Any thread, also in a forked child: they pass on what they were given, errno included.
+ * namespaces, capabilities, Landlock. Any thread, also in a forked child: they pass on what they were given,
+ * errno included.
  */
 #include <errno.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -13,7 +16,9 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "preload/attach/abandoned.h"
 #include "preload/attach/attach.h"
+#include "preload/attach/credentials.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/syscall.h"
 
@@ -22,13 +27,16 @@
 long (*hd_real_syscall)(long, long, long, long, long, long, long);
 
 static int (*real_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+static int (*real_capset)(void *, const void *);
 
 void hd_interpose_resolve_process(void) {
+    real_capset = (__typeof__(real_capset))hd_interpose_look_up("capset");
     hd_real_syscall = (__typeof__(hd_real_syscall))hd_interpose_look_up("syscall");
     real_prctl = (__typeof__(real_prctl))hd_interpose_look_up("prctl");
 }
 
 #define REAL_PRCTL (hd_real_syscall != NULL ? (void)0 : hd_interpose_resolve_process(), real_prctl)
+#define REAL_CAPSET (hd_real_syscall != NULL ? (void)0 : hd_interpose_resolve_process(), real_capset)
 #define REAL_SYSCALL (hd_real_syscall != NULL ? (void)0 : hd_interpose_resolve_process(), hd_real_syscall)
 
 /* ---- filters ----------------------------------------------------------------------------------- */
@@ -49,6 +57,74 @@ static bool by_seccomp(unsigned long operation, const void *filter) {
                     filter);
 }
 
+/* ---- rights ------------------------------------------------------------------------------------- */
+
+/* After the call: one that the kernel refuses gives nothing up. */
+static void after_prctl(unsigned long option, unsigned long first, long result) {
+    if (result != 0) {
+        return;
+    }
+    switch (option) {
+    case PR_SET_NO_NEW_PRIVS:
+        hd_attach_gave_up(HD_GAVE_UP_NEW_PRIVS, 0);
+        break;
+    case PR_CAPBSET_DROP:
+        hd_attach_gave_up(HD_GAVE_UP_BOUNDED, (unsigned)first);
+        break;
+    case PR_SET_SECUREBITS:
+        hd_attach_gave_up(HD_GAVE_UP_SECUREBITS, 0);
+        break;
+    case PR_CAP_AMBIENT:
+        if (first == PR_CAP_AMBIENT_LOWER || first == PR_CAP_AMBIENT_CLEAR_ALL) {
+            hd_attach_gave_up(HD_GAVE_UP_AMBIENT, 0);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+EXPORT int capset(cap_user_header_t header, const struct __user_cap_data_struct *data);
+EXPORT int capset(cap_user_header_t header, const struct __user_cap_data_struct *data) {
+    int result = REAL_CAPSET(header, data);
+    if (result == 0) {
+        hd_attach_gave_up(HD_GAVE_UP_CAPABILITIES, 0);
+    }
+    return result;
+}
+
+/* Those of libc change all threads' ids, and are set_ids.c's. By number they change the caller's. */
+static void after_call(long n, long first) {
+    switch (n) {
+    case SYS_capset:
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+        hd_attach_gave_up(HD_GAVE_UP_CAPABILITIES, 0);
+        break;
+    case SYS_setgroups:
+        hd_attach_gave_up(HD_GAVE_UP_GROUPS, 0);
+        break;
+    case SYS_chroot:
+    case SYS_pivot_root:
+        hd_attach_gave_up(HD_GAVE_UP_ROOT, 0);
+        break;
+    case HD_LANDLOCK_RESTRICT_SELF:
+        hd_attach_gave_up(HD_GAVE_UP_PLACE, 0);
+        break;
+    case SYS_keyctl:
+        if (first == KEYCTL_JOIN_SESSION_KEYRING) {
+            hd_attach_gave_up(HD_GAVE_UP_PLACE, 0);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
 EXPORT int prctl(int option, ...) {
     unsigned long a[4];
     va_list list;
@@ -60,7 +136,9 @@ EXPORT int prctl(int option, ...) {
     if (by_prctl((unsigned)option, a[0], (const void *)a[1])) { // NOLINT(performance-no-int-to-ptr)
         hd_attach_before_filter();
     }
-    return REAL_PRCTL(option, a[0], a[1], a[2], a[3]);
+    int result = REAL_PRCTL(option, a[0], a[1], a[2], a[3]);
+    after_prctl((unsigned)option, a[0], result);
+    return result;
 }
 
 extern __typeof__(prctl) hd_own_prctl __attribute__((alias("prctl"), leaf, nothrow));
@@ -95,12 +173,26 @@ static long once_single_threaded(bool may_have_to_be, long call, long a, long b)
     return result;
 }
 
+/* What the caller has left then, and threads that were there before have not: the root too, once that is the
+ * caller's own. Of processes and times only its children have others. */
+#define LEAVES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP | CLONE_FS)
+
+static long left_if(bool leaves, long result) {
+    if (leaves && result == 0) {
+        hd_attach_gave_up(HD_GAVE_UP_PLACE, 0);
+    }
+    return result;
+}
+
 static long unshared(int flags) {
-    return once_single_threaded((flags & UNSHARE_SINGLE_THREADED) != 0, SYS_unshare, flags, 0);
+    return left_if((flags & LEAVES) != 0,
+                   once_single_threaded((flags & UNSHARE_SINGLE_THREADED) != 0, SYS_unshare, flags, 0));
 }
 
 static long joined(int fd, int kind) {
-    return once_single_threaded(kind == 0 || (kind & SETNS_SINGLE_THREADED) != 0, SYS_setns, fd, kind);
+    return left_if(
+        kind == 0 || (kind & LEAVES) != 0,
+        once_single_threaded(kind == 0 || (kind & SETNS_SINGLE_THREADED) != 0, SYS_setns, fd, kind));
 }
 
 EXPORT int unshare(int flags) {
@@ -115,21 +207,19 @@ EXPORT int setns(int fd, int kind) {
 
 long hd_syscall_looked_at(long n, long a, long b, long c, long d, long e) {
     const void *third = (const void *)c; // NOLINT(performance-no-int-to-ptr)
-    switch (n) {
-    case SYS_unshare:
-        return unshared((int)a);
-    case SYS_setns:
-        return joined((int)a, (int)b);
-    case SYS_seccomp:
-        if (by_seccomp((unsigned)a, third)) {
-            hd_attach_before_filter();
-        }
-        break;
-    default:
-        if (by_prctl((unsigned)a, (unsigned long)b, third)) {
-            hd_attach_before_filter();
-        }
-        break;
+    bool filters = (n == SYS_seccomp && by_seccomp((unsigned)a, third)) ||
+                   (n == SYS_prctl && by_prctl((unsigned)a, (unsigned long)b, third));
+    if (n == SYS_unshare || n == SYS_setns) {
+        return n == SYS_unshare ? unshared((int)a) : joined((int)a, (int)b);
     }
-    return REAL_SYSCALL(n, a, b, c, d, e, 0);
+    if (filters) {
+        hd_attach_before_filter();
+    }
+    long result = REAL_SYSCALL(n, a, b, c, d, e, 0);
+    if (n == SYS_prctl) {
+        after_prctl((unsigned)a, (unsigned long)b, result);
+    } else if (result >= 0) {
+        after_call(n, a);
+    }
+    return result;
 }

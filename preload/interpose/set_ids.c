@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "preload/attach/abandoned.h"
 #include "preload/attach/attach.h"
 #include "preload/attach/credentials.h"
 #include "preload/interpose/real.h"
@@ -126,5 +127,9 @@ EXPORT int chroot(const char *path) {
         hd_interpose_resolve_ids();
     }
     hd_attach_loses_rights();
-    return real.chroot(path);
+    int result = real.chroot(path);
+    if (result == 0) {
+        hd_attach_gave_up(HD_GAVE_UP_ROOT, 0);
+    }
+    return result;
 }

@@ -9,7 +9,10 @@
 /* The next definition behind ours; NULL before it was looked up. */
 extern long (*hd_real_syscall)(long, long, long, long, long, long, long);
 
-/* seccomp, prctl, unshare, setns. They take five arguments at the most. */
+/* The headers of older systems lack it. It is the same on all machines. */
+#define HD_LANDLOCK_RESTRICT_SELF 446
+
+/* Those by which a thread gives up rights. They take five arguments at the most. */
 long hd_syscall_looked_at(long n, long a, long b, long c, long d, long e);
 
 #endif

@@ -12,8 +12,26 @@ long by_number(long n, long a, long b, long c, long d, long e, long f) __asm__("
 
 __attribute__((visibility("default"))) long by_number(long n, long a, long b, long c, long d, long e,
                                                       long f) {
-    if (n == SYS_seccomp || n == SYS_prctl || n == SYS_unshare || n == SYS_setns) {
+    switch (n) {
+    case SYS_prctl:
+    case SYS_capset:
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setgroups:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_chroot:
+    case SYS_pivot_root:
+    case SYS_unshare:
+    case SYS_setns:
+    case SYS_seccomp:
+    case SYS_keyctl:
+    case HD_LANDLOCK_RESTRICT_SELF:
         return hd_syscall_looked_at(n, a, b, c, d, e);
+    default:
+        break;
     }
     if (hd_real_syscall == NULL) {
         hd_interpose_resolve_process();

@@ -9,7 +9,9 @@
 
 #define TEXT_OF(value) #value
 #define TEXT(value) TEXT_OF(value)
+#define LOOK_AT(number) "cmp $" TEXT(number) ", %rdi\nje hd_syscall_looked_at\n"
 
+// clang-format off
 __asm__(
     ".text\n"
     ".p2align 4\n"
@@ -18,53 +20,56 @@ __asm__(
     "syscall:\n"
     "    .cfi_startproc\n"
     "    endbr64\n"
-    "    cmp $" TEXT(
-        SYS_prctl) ", %rdi\n"
-                   "    je hd_syscall_looked_at\n"
-                   "    cmp $" TEXT(
-                       SYS_unshare) ", %rdi\n"
-                                    "    je hd_syscall_looked_at\n"
-                                    "    cmp $" TEXT(
-                                        SYS_setns) ", %rdi\n"
-                                                   "    je hd_syscall_looked_at\n"
-                                                   "    cmp $" TEXT(
-                                                       SYS_seccomp) ", %rdi\n"
-                                                                    "    je hd_syscall_looked_at\n"
-                                                                    "    mov hd_real_syscall(%rip), %rax\n"
-                                                                    "    test %rax, %rax\n"
-                                                                    "    jz 1f\n"
-                                                                    "    jmp *%rax\n"
-                                                                    "1:\n" /* another library's constructor
-                                                                              was before ours */
-                                                                    "    push %rdi\n"
-                                                                    "    .cfi_adjust_cfa_offset 8\n"
-                                                                    "    push %rsi\n"
-                                                                    "    .cfi_adjust_cfa_offset 8\n"
-                                                                    "    push %rdx\n"
-                                                                    "    .cfi_adjust_cfa_offset 8\n"
-                                                                    "    push %rcx\n"
-                                                                    "    .cfi_adjust_cfa_offset 8\n"
-                                                                    "    push %r8\n"
-                                                                    "    .cfi_adjust_cfa_offset 8\n"
-                                                                    "    push %r9\n"
-                                                                    "    .cfi_adjust_cfa_offset 8\n"
-                                                                    "    sub $8, %rsp\n"
-                                                                    "    .cfi_adjust_cfa_offset 8\n"
-                                                                    "    call hd_interpose_resolve_process\n"
-                                                                    "    add $8, %rsp\n"
-                                                                    "    .cfi_adjust_cfa_offset -8\n"
-                                                                    "    pop %r9\n"
-                                                                    "    .cfi_adjust_cfa_offset -8\n"
-                                                                    "    pop %r8\n"
-                                                                    "    .cfi_adjust_cfa_offset -8\n"
-                                                                    "    pop %rcx\n"
-                                                                    "    .cfi_adjust_cfa_offset -8\n"
-                                                                    "    pop %rdx\n"
-                                                                    "    .cfi_adjust_cfa_offset -8\n"
-                                                                    "    pop %rsi\n"
-                                                                    "    .cfi_adjust_cfa_offset -8\n"
-                                                                    "    pop %rdi\n"
-                                                                    "    .cfi_adjust_cfa_offset -8\n"
-                                                                    "    jmp *hd_real_syscall(%rip)\n"
-                                                                    "    .cfi_endproc\n"
-                                                                    ".size syscall, . - syscall\n");
+    LOOK_AT(SYS_prctl)
+    LOOK_AT(SYS_capset)
+    LOOK_AT(SYS_setuid)
+    LOOK_AT(SYS_setgid)
+    LOOK_AT(SYS_setreuid)
+    LOOK_AT(SYS_setregid)
+    LOOK_AT(SYS_setgroups)
+    LOOK_AT(SYS_setresuid)
+    LOOK_AT(SYS_setresgid)
+    LOOK_AT(SYS_chroot)
+    LOOK_AT(SYS_pivot_root)
+    LOOK_AT(SYS_unshare)
+    LOOK_AT(SYS_setns)
+    LOOK_AT(SYS_seccomp)
+    LOOK_AT(SYS_keyctl)
+    LOOK_AT(HD_LANDLOCK_RESTRICT_SELF)
+    "    mov hd_real_syscall(%rip), %rax\n"
+    "    test %rax, %rax\n"
+    "    jz 1f\n"
+    "    jmp *%rax\n"
+    "1:\n" /* another library's constructor was before ours */
+    "    push %rdi\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    push %rsi\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    push %rdx\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    push %rcx\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    push %r8\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    push %r9\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    sub $8, %rsp\n"
+    "    .cfi_adjust_cfa_offset 8\n"
+    "    call hd_interpose_resolve_process\n"
+    "    add $8, %rsp\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    pop %r9\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    pop %r8\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    pop %rcx\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    pop %rdx\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    pop %rsi\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    pop %rdi\n"
+    "    .cfi_adjust_cfa_offset -8\n"
+    "    jmp *hd_real_syscall(%rip)\n"
+    "    .cfi_endproc\n"
+    ".size syscall, . - syscall\n");

@@ -9,6 +9,10 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "control/instance.h"
@@ -165,6 +169,48 @@ static void a_threshold_of_ten_milliseconds_for_two_seconds(void **state) {
     assert_int_equal(hangdog_stop(), 0);
 }
 
+/* Our threads without that bit, which nothing but the thread itself can set. */
+static int count_with_new_privileges(void) {
+    int count = 0;
+    char path[300], line[256];
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *e; (e = readdir(tasks)) != NULL;) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", e->d_name);
+        FILE *status = fopen(path, "re");
+        bool ours = false;
+        while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+            ours |= strncmp(line, "Name:\thangdog", 13) == 0;
+            count += ours && strcmp(line, "NoNewPrivs:\t0\n") == 0;
+        }
+        if (status != NULL) {
+            fclose(status);
+        }
+    }
+    closedir(tasks);
+    return count;
+}
+
+/* The last: it stays so. */
+static void what_the_main_thread_gives_up_our_threads_do(void **state) {
+    (void)state;
+    library_start(&spool);
+    looper_start(&looper, "main", 0);
+    looper_call(&looper, block_sleep, 1);
+    assert_int_equal(count_with_new_privileges(), 2);
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    for (unsigned i = 0; i < 1000 && count_with_new_privileges() != 0; i++) {
+        looper_call(&looper, block_sleep, 10);
+    }
+    assert_int_equal(count_with_new_privileges(), 0);
+    looper_call(&looper, block_sleep, 3 * T);
+    json_t *hangs = spool_wait(&spool, "hang", 1);
+    assert_true(report_blames(json_array_get(hangs, 0), block_sleep));
+    json_decref(hangs);
+    looper_stop(&looper);
+    assert_int_equal(hangdog_stop(), 0);
+}
+
 int main(void) {
     library_quick_disk();
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_spool, end_library)
@@ -175,6 +221,7 @@ int main(void) {
         CASE(a_loop_behind_many_others_is_watched),
         CASE(a_watch_that_has_begun_is_open),
         CASE(a_threshold_of_ten_milliseconds_for_two_seconds),
+        CASE(what_the_main_thread_gives_up_our_threads_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,14 +225,28 @@ static void *install_filter(void *unused) {
 /* Once: before the main thread has this much memory, another one is about to install a filter. */
 static size_t filter_comes_before;
 
-static void *filter_comes_first(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
+static void another_thread_installs(void) {
     pthread_t other;
+    filter_comes_before = 0;
+    assert_int_equal(pthread_create(&other, NULL, install_filter, NULL), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+}
+
+static void *filter_comes_first(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset) {
     if (n == filter_comes_before && on_the_main_thread()) {
-        filter_comes_before = 0;
-        assert_int_equal(pthread_create(&other, NULL, install_filter, NULL), 0);
-        assert_int_equal(pthread_join(other, NULL), 0);
+        another_thread_installs();
     }
     return real_map(addr, n, prot, flags, fd, offset);
+}
+
+/* The same, before the main thread gives that back. */
+static int (*real_unmap)(void *addr, size_t n);
+
+static int filter_comes_first_of_all(void *addr, size_t n) {
+    if (n == filter_comes_before && on_the_main_thread()) {
+        another_thread_installs();
+    }
+    return real_unmap(addr, n);
 }
 
 static void assert_not_watched(void) {
@@ -252,9 +266,10 @@ static void a_filter_that_comes_while_the_watch_begins_ends_it(void **state) {
 
 static void a_filter_that_comes_while_the_watch_ends_lets_none_begin(void **state) {
     (void)state;
-    hd_os.map = filter_comes_first;
+    real_unmap = hd_os.unmap;
+    hd_os.unmap = filter_comes_first_of_all;
     hd_attach_begin(&record, false);
-    filter_comes_before = sizeof(struct hd_wait_table) + sizeof(struct hd_recognition);
+    filter_comes_before = hd_capture_thread_bytes();
     assert_true(hd_attach_end_threads());
     poll(NULL, 0, 0);
     assert_not_watched();

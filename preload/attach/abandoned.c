@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/attach/abandoned.h"
+
+#include "os/os.h"
+
+#define ABANDONED_NS (5 * HD_NS_PER_S)           /* that a filter waits for */
+#define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* a monitor and a worker each */
+
+/* A forked child finds its parent's, whose numbers are no threads of its own. */
+static struct {
+    int tid[ABANDONED_MAX];
+    unsigned count;
+} abandoned;
+
+static bool is_there(int tid) {
+    return hd_os.signal_thread(hd_os.get_pid(), tid, 0, 0) == 0;
+}
+
+void hd_attach_add_abandoned(int tid) {
+    if (tid != 0 && abandoned.count < ABANDONED_MAX && is_there(tid)) {
+        abandoned.tid[abandoned.count++] = tid;
+    }
+}
+
+bool hd_attach_has_abandoned(void) {
+    for (unsigned i = 0; i < abandoned.count; i++) {
+        if (is_there(abandoned.tid[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A worker that was too busy to end in time comes to its end; one at a disk does not. */
+void hd_attach_wait_for_abandoned(void) {
+    uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
+    while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {
+        hd_os_nap(HD_NS_PER_MS);
+    }
+}
