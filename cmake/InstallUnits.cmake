@@ -5,9 +5,10 @@
 #
 # CMAKE_INSTALL_PREFIX, and of the build: UNITS (folder of the templates), BINDIR, DATADIR, SCRATCH.
 
+get_filename_component(prefix "${CMAKE_INSTALL_PREFIX}" ABSOLUTE) # one that is relative, too
 foreach(folder BINDIR DATADIR)
   if(NOT IS_ABSOLUTE "${${folder}}")
-    set(${folder} "${CMAKE_INSTALL_PREFIX}/${${folder}}")
+    set(${folder} "${prefix}/${${folder}}")
   endif()
 endforeach()
 
@@ -27,13 +28,13 @@ endfunction()
 
 install_unit("${DATADIR}/systemd/user" hangdog-upload.service ${UNITS}/uploader/systemd/hangdog-upload-user.service.in)
 set(home "$ENV{HOME}")
-string(FIND "${CMAKE_INSTALL_PREFIX}/" "${home}/" at)
-if("$ENV{DESTDIR}" STREQUAL "" AND (CMAKE_INSTALL_PREFIX MATCHES "^/home/" OR (NOT home STREQUAL "" AND at EQUAL 0)))
+string(FIND "${prefix}/" "${home}/" at)
+if("$ENV{DESTDIR}" STREQUAL "" AND (prefix MATCHES "^/home/" OR (NOT home STREQUAL "" AND at EQUAL 0)))
   message(STATUS "Left out: the units of system services. They cannot start programs of a home; install below /usr/local for them.")
 else()
-  install_unit("${CMAKE_INSTALL_PREFIX}/lib/systemd/system" hangdog-serve.service ${UNITS}/cmake/hangdog-serve.service.in)
-  install_unit("${CMAKE_INSTALL_PREFIX}/lib/systemd/system" hangdog-upload.service ${UNITS}/uploader/systemd/hangdog-upload-system.service.in)
-  if(NOT CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?/*$")
-    message(STATUS "systemd does not look there; for these units: systemctl link ${CMAKE_INSTALL_PREFIX}/lib/systemd/system/hangdog-serve.service")
+  install_unit("${prefix}/lib/systemd/system" hangdog-serve.service ${UNITS}/cmake/hangdog-serve.service.in)
+  install_unit("${prefix}/lib/systemd/system" hangdog-upload.service ${UNITS}/uploader/systemd/hangdog-upload-system.service.in)
+  if(NOT prefix MATCHES "^/usr(/local)?$")
+    message(STATUS "systemd does not look there; for these units: systemctl link ${prefix}/lib/systemd/system/hangdog-serve.service")
   endif()
 endif()

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -89,6 +90,36 @@ static void check_spool(struct checks *c, const struct unit_plan *p, const struc
     }
 }
 
+/* An upgrade of its package, or its administrator, may have changed the unit's command since. */
+static bool starts_the_command(const char *drop_in, const struct unit_plan *p) {
+    FILE *file = fopen(drop_in, "re");
+    char *line = NULL;
+    size_t room = 0, n = strlen(p->words);
+    bool found = false;
+    while (file != NULL && !found && getline(&line, &room, file) > 0) {
+        const char *command = strstr(line, " -- ");
+        found = command != NULL && strncmp(command + 4, p->words, n) == 0 && command[4 + n] == '\n';
+    }
+    free(line);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return found;
+}
+
+static void check_watch(struct checks *c, const struct unit_plan *p, const struct unit *u) {
+    char fix[2 * UNIT_NAME_BYTES];
+    snprintf(fix, sizeof fix, "hangdog doctor --unit %s --drop-in", u->plain);
+    if (u->drop_in[0] == '\0') {
+        checks_add(c, "watch", CHECK_WARN, fix, "it is not started under watch; a drop-in does that");
+    } else if (!starts_the_command(u->drop_in, p)) {
+        checks_add(c, "watch", CHECK_WARN, fix, "%s starts another command than the unit: make it again",
+                   u->drop_in);
+    } else {
+        checks_add(c, "watch", CHECK_OK, NULL, "%s starts it under watch", u->drop_in);
+    }
+}
+
 void unit_checks_run(struct checks *c, const char *name, bool drop_in) {
     static struct unit_plan plan;
     struct unit u;
@@ -105,11 +136,7 @@ void unit_checks_run(struct checks *c, const char *name, bool drop_in) {
         check_own_files(c, &plan, &u);
         check_spool(c, &plan, &u, drop_in);
         if (!drop_in) {
-            char fix[2 * UNIT_NAME_BYTES];
-            snprintf(fix, sizeof fix, "hangdog doctor --unit %s --drop-in", u.plain);
-            checks_add(c, "watch", u.has_drop_in ? CHECK_OK : CHECK_WARN, u.has_drop_in ? NULL : fix,
-                       u.has_drop_in ? "its drop-in " UNIT_DROP_IN " starts it under watch"
-                                     : "it is not started under watch; a drop-in does that");
+            check_watch(c, &plan, &u);
         }
     }
     if (drop_in && !c->failed) {

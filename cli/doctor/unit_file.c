@@ -110,7 +110,7 @@ static bool read_file(struct unit *u, const char *path) {
 
 static void read_drop_in(struct unit *u, const char *path) {
     if (strcmp(base_name(path), UNIT_DROP_IN) == 0) {
-        u->has_drop_in = true;
+        snprintf(u->drop_in, sizeof u->drop_in, "%s", path);
     } else {
         read_file(u, path);
     }

@@ -7,6 +7,7 @@
 #define CLI_DOCTOR_UNIT_FILE_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 
 #include "cli/base/error.h"
@@ -21,7 +22,7 @@ struct unit {
     char instance[UNIT_NAME_BYTES]; /* "15-main"; empty: it is of no template */
     json_t *files;                  /* paths; the unit's own is the first */
     json_t *service;                /* of [Service]: each key's values, in their order */
-    bool has_drop_in;               /* it has ours */
+    char drop_in[PATH_MAX];         /* ours; empty: it has none */
 };
 
 /* False, and why: there is no such unit. After true: unit_free. */

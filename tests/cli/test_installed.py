@@ -93,8 +93,8 @@ class Installed(unittest.TestCase):
             env = environment({"MANPATH": self.path("DATAROOTDIR", "man"), "PATH": os.environ["PATH"]})
             self.assertIn("hangdog-list - ", self.run_it("man", "hangdog-list", env=env))
 
-    def install(self, prefix, home="/nowhere", destination=""):
-        done = subprocess.run([cached("CMAKE_COMMAND"), "--install", BUILD, "--prefix", prefix], check=True, timeout=60, capture_output=True, text=True,
+    def install(self, prefix, home="/nowhere", destination="", folder=None):
+        done = subprocess.run([cached("CMAKE_COMMAND"), "--install", BUILD, "--prefix", prefix], check=True, timeout=60, capture_output=True, text=True, cwd=folder,
                               env={**os.environ, "HOME": home, "DESTDIR": destination})
         return done.stdout
 
@@ -112,6 +112,9 @@ class Installed(unittest.TestCase):
                 (line,) = self.exec_start(os.path.join(destination + prefix, name))
                 self.assertTrue(line.startswith("ExecStart=%s %s" % (command, words)), line)
             self.assertEqual(prefix != "/usr", "systemctl link %s/lib" % prefix in said)
+        self.install("relative/", folder=self.folder)
+        (line,) = self.exec_start(self.folder + "/relative/lib/systemd/system/hangdog-serve.service")
+        self.assertTrue(line.startswith("ExecStart=%s/relative/bin/hangdog serve" % self.folder), line)
         (line,) = self.exec_start(self.path("DATAROOTDIR", "systemd/user/hangdog-upload.service"))
         self.assertTrue(line.startswith('ExecStart="%s/bin/hangdog" upload' % self.prefix), line)
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import unittest
 
-from support_run import SANITIZER, main
+from support_run import SANITIZER, SOURCE, main
 from support_systemd import run_machine, why_no_machine
 from test_readme import blocks
 
@@ -50,6 +50,10 @@ wait_for 10 hangs redis-server
 %s
 folder redis-server
 hangdog doctor --unit redis-server | grep '^ok *watch'
+mkdir -p /tmp/tree/build /tmp/tree/scripts
+echo /usr/local/bin/hangdog >/tmp/tree/build/installed.txt
+cp "%s/scripts/uninstall" /tmp/tree/scripts
+/tmp/tree/scripts/uninstall || ls /usr/local/bin/hangdog
 """
 NGINX = r"""
 part nginx
@@ -154,7 +158,7 @@ def parts():
     if shutil.which("redis-server"):
         config = pathlib.Path("/etc/redis/redis.conf")
         files[str(config)] = config.read_text() + "\nenable-debug-command yes\nsave \"\"\n"
-        script += REDIS % ("\n".join(lines[:-1]), lines[-1])
+        script += REDIS % ("\n".join(lines[:-1]), lines[-1], SOURCE)
     if shutil.which("nginx", path="/usr/sbin"):
         script += NGINX
     if list(pathlib.Path("/etc/postgresql").glob("*/*/postgresql.conf")):
@@ -180,7 +184,8 @@ class Systemd(unittest.TestCase):
 
     def test_redis_by_the_readme(self):
         self.assert_lines(self.part("redis"), "active", "0", r"/usr/bin/redis-(server|check-rdb)", "OK",
-                          r".*  redis-server  hang  1\.2 s .*debugCommand.*", "redis directory", "ok +watch .*")
+                          r".*  redis-server  hang  1\.2 s .*debugCommand.*", "redis directory", "ok +watch .*",
+                          " +sudo rm /etc/systemd/system/redis-server.service.d/hangdog.conf && .*", "/usr/local/bin/hangdog")
 
     def test_nginx_whose_workers_are_another_users(self):
         said = self.part("nginx")

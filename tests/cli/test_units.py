@@ -86,6 +86,9 @@ class Units(Command):
         self.unit("a.service.d/hangdog.conf", "ExecStart=", f"ExecStart={HANGDOG} run -- /bin/cat")
         self.assertEqual("ExecStart=" + self.command("a") + "/bin/cat", self.drop_in("a")[-1])
         self.assertRegex(self.doctor("--unit", "a").stdout, r"ok +unit +a.service, Type=simple: \S+/a.service and 2 drop-ins\n(.*\n)*ok +watch")
+        self.unit("a.service.d/20.conf", "ExecStart=", "ExecStart=/bin/cat -v")  # an upgrade
+        self.assertRegex(self.doctor("--unit", "a").stdout, r"warn +watch +\S+/hangdog.conf starts another command than the unit")
+        self.unit("a.service.d/20.conf", "ExecStart=", "ExecStart=/bin/cat")
         (self.units / "alias.service").symlink_to("a.service")
         self.assertIn("StateDirectory=hangdog/a", self.drop_in("alias"))
         self.unit("t@.service", "DynamicUser=yes", "ExecStart=/bin/sleep %i")
