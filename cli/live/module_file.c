@@ -20,7 +20,7 @@
 #include "cli/live/threads.h"
 #include "symbolizer/regular_file.h"
 
-#define IMAGE_BYTES_MAX (256u << 20)
+#define IMAGE_BYTES_MAX (256u << 20) /* of all modules together: they stay in memory */
 
 static const struct mapped_file *file_of(const struct live_threads *t, const char *path) {
     for (size_t i = 0; i < t->map.count; i++) {
@@ -108,8 +108,10 @@ static bool copy_dynamic(const struct live_process *p, const struct mapped_file 
 
 static bool copy_part(const struct live_process *p, const struct mapped_file *f, uint64_t bias, int fd,
                       const Elf64_Phdr *ph) {
-    bool fits = ph->p_filesz < IMAGE_BYTES_MAX && ph->p_offset < IMAGE_BYTES_MAX;
+    static uint64_t copied;
+    bool fits = ph->p_filesz < IMAGE_BYTES_MAX - copied && ph->p_offset < IMAGE_BYTES_MAX;
     if (ph->p_type == PT_LOAD && (ph->p_flags & PF_W) == 0) {
+        copied += fits ? ph->p_filesz : 0;
         return fits && copy_segment(p, fd, bias + ph->p_vaddr, ph->p_offset, ph->p_filesz);
     }
     return ph->p_type != PT_DYNAMIC || (fits && copy_dynamic(p, f, bias, fd, ph));

@@ -8,6 +8,7 @@
 
 #include "cli/base/error.h"
 #include "cli/base/libexec.h"
+#include "cli/base/memory_limit.h"
 #include "cli/base/moment.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
@@ -142,6 +143,7 @@ int summaries_read(const struct command *c, const struct summary_options *o, str
     if (reports_find(o->spool, &files, &why) != 0) {
         return error_print(&why);
     }
+    memory_keep_to_room(); /* a text that is no report takes fifty times its size until that is known */
     struct symbolizer *symbolizer =
         o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     out->rows = json_array();

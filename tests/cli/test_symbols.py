@@ -97,7 +97,7 @@ class Symbols(unittest.TestCase):
         self.program = program()
         self.collector = Collector()
         self.addCleanup(self.collector.close)
-        self.admin = re.search(r"hda_[0-9a-f]{32}", self.collector.text())[0]
+        self.admin = self.collector.admin_key
 
     def post(self, data, offset=0, size=None, build_id=None, key=None):
         path = "/api/v1/symbols/%s?offset=%d&size=%d" % (build_id or self.program.build_id, offset,
@@ -233,7 +233,7 @@ class Symbols(unittest.TestCase):
         """As TasksMax, or no memory: it says nothing of a debug file."""
         self.collector = OtherUser()
         self.addCleanup(self.collector.close)
-        self.admin = re.search(r"hda_[0-9a-f]{32}", self.collector.text())[0]
+        self.admin = self.collector.admin_key
         self.send(self.program.again())
         self.collector.let_start(False)
         self.post(self.program.debug)
@@ -245,7 +245,7 @@ class Symbols(unittest.TestCase):
         """The first check and the first report's worker are killed, as the kernel does where memory is short."""
         self.collector = KilledWorkers()
         self.addCleanup(self.collector.close)
-        self.admin = re.search(r"hda_[0-9a-f]{32}", self.collector.text())[0]
+        self.admin = self.collector.admin_key
         self.send(self.program.again())
         self.post(self.program.debug)
         self.wait_for_names()
