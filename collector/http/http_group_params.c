@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/http/http_group_params.h"
 
+#include <stdio.h>
+
 static const char *const states[] = {"open", "resolved", "ignored", NULL};
 static const char *const sights[] = {"new", "regressed", NULL};
 static const char *const kinds[] = {"hang", "other", NULL};
@@ -11,6 +13,10 @@ static const char *const orders[] = {
 void http_group_params(struct http_params *p, struct store_group_filter *filter) {
     const int state = http_param_word(p, "state", -1, states), seen = http_param_word(p, "seen", -1, sights);
     filter->app = http_param_text(p, "app");
+    filter->version = http_param_text(p, "version");
+    if (filter->version[0] != '\0' && filter->app[0] == '\0' && p->why[0] == '\0') {
+        snprintf(p->why, sizeof p->why, "app: name the app of the version");
+    }
     filter->state = state < 0 ? "" : states[state];
     filter->only_new = seen == 0;
     filter->only_regressed = seen == 1;

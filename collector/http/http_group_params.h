@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parameters of a list of groups: app, state, seen, kind, sort, offset. One thread.
+ * The parameters of a list of groups: app, version, state, seen, kind, sort, offset. One thread.
  */
 #ifndef COLLECTOR_HTTP_GROUP_PARAMS_H
 #define COLLECTOR_HTTP_GROUP_PARAMS_H

@@ -38,10 +38,17 @@ static char *wanted(struct clickhouse *c, const struct store_group_filter *f) {
         [STORE_ALL_KINDS] = "", [STORE_HANGS] = " AND is_hang = 1", [STORE_OTHERS] = " AND is_hang = 0"};
     struct clickhouse_bytes sql = {0};
     json_t *only = names_of(f->only), *without = names_of(f->without);
-    clickhouse_sql(c, &sql,
-                   "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @group_day WHERE"
-                   " day >= ?i?a",
-                   first_day(f->days), f->app);
+    if (f->version != NULL && f->version[0] != '\0') {
+        clickhouse_sql(c, &sql,
+                       "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @part WHERE"
+                       " part = 'version' AND value = ?s?a",
+                       f->version, f->app);
+    } else {
+        clickhouse_sql(c, &sql,
+                       "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @group_day WHERE"
+                       " day >= ?i?a",
+                       first_day(f->days), f->app);
+    }
     if (f->only != NULL) {
         clickhouse_sql(c, &sql, " AND fingerprint IN ?l", only);
     }
@@ -86,9 +93,7 @@ static json_t *page_of(struct clickhouse *c, const struct store_group_filter *f,
     size_t i, j;
     if (json_array_size(page) > 0) {
         sums =
-            ROWS("SELECT fingerprint, " TOTALS " FROM @group_day WHERE day >= ?i AND (app, fingerprint) IN ?p"
-                 " GROUP BY fingerprint",
-                 first_day(f->days), page);
+            ROWS("SELECT fingerprint, count, total_ms FROM (?n) WHERE (app, fingerprint) IN ?p", all, page);
     }
     json_array_foreach(page, i, group) {
         json_object_del(group, "sorted");

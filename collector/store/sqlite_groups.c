@@ -20,6 +20,10 @@ struct found {
     int64_t row, count, total_ms;
 };
 
+struct totals {
+    int64_t groups, count, total_ms;
+};
+
 struct search {
     struct sqlite *s;
     const struct store_group_filter *f;
@@ -27,6 +31,7 @@ struct search {
     size_t count, max;  /* with the pages before this one */
     sqlite3_stmt *days; /* one group's sums */
     int64_t day, new_ms;
+    struct totals of_version; /* where the filter names one */
 };
 
 static bool is_wanted(const struct store_group_filter *f, const char *fingerprint) {
@@ -117,6 +122,47 @@ static void find_page(struct search *f, bool hangs) {
     sqlite3_finalize(q);
 }
 
+/* Of one version all groups are read: a version has few. */
+static void find_page_of_version(struct search *f, bool hangs) {
+    static const char *const columns[] = {[STORE_BY_TIME] = "v.total_ms DESC, v.count",
+                                          [STORE_BY_COUNT] = "v.count DESC, v.total_ms",
+                                          [STORE_BY_USERS] = "g.users",
+                                          [STORE_BY_LAST] = "g.last_ms",
+                                          [STORE_BY_FIRST] = "g.first_ms"};
+    char sql[512];
+    const bool is_counted = hangs == (f->f->kinds != STORE_OTHERS);
+    snprintf(
+        sql, sizeof sql,
+        "SELECT g.rowid, g.fingerprint, v.count, v.total_ms FROM group_version v JOIN grouped g"
+        " USING(fingerprint) WHERE v.app = ?1 AND v.version = ?2 AND v.count > 0 AND (g.kind = 'hang') = ?3"
+        " AND g.first_ms >= ?4 ORDER BY %s DESC, g.fingerprint",
+        columns[f->f->order]);
+    sqlite3_stmt *q = sqlite_query(f->s, sql);
+    if (q != NULL) {
+        sqlite_bind(q, "ssii", f->f->app, f->f->version, (int64_t)hangs, f->new_ms);
+    }
+    while (q != NULL && sqlite3_step(q) == SQLITE_ROW) {
+        const struct found one = {sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 2),
+                                  sqlite3_column_int64(q, 3)};
+        if (!is_wanted(f->f, (const char *)sqlite3_column_text(q, 1))) {
+            continue;
+        }
+        if (is_counted) {
+            f->of_version.groups++;
+            f->of_version.count += one.count;
+            f->of_version.total_ms += one.total_ms;
+        }
+        if (f->count < f->max) {
+            f->all[f->count++] = one;
+        }
+    }
+    sqlite3_finalize(q);
+}
+
+static bool has_version(const struct store_group_filter *f) {
+    return f->version != NULL && f->version[0] != '\0';
+}
+
 /* What the page says of each. */
 static json_t *show(const struct search *f) {
     json_t *groups = json_array();
@@ -166,10 +212,6 @@ static json_t *days_of(struct sqlite *s, const json_t *groups, int64_t day) {
 }
 
 /* ---- totals --------------------------------------------------------------------------------- */
-
-struct totals {
-    int64_t groups, count, total_ms;
-};
 
 static void add(struct totals *t, int sign, const struct totals *more) {
     t->groups += sign * more->groups;
@@ -246,7 +288,9 @@ static struct totals totals_of_all(const struct search *f, bool hangs) {
 static json_t *totals(struct search *f) {
     const bool hangs = f->f->kinds != STORE_OTHERS;
     struct totals all;
-    if (f->f->only != NULL) {
+    if (has_version(f->f)) {
+        all = f->of_version;
+    } else if (f->f->only != NULL) {
         all = totals_of(f, f->f->only, hangs);
     } else {
         all = f->f->only_new ? totals_of_new(f, hangs) : totals_of_all(f, hangs);
@@ -272,11 +316,12 @@ void sqlite_add_groups(struct sqlite *s, const struct store_group_filter *filter
     f.days = sqlite_query(
         s, "SELECT sum(count), sum(total_ms) FROM group_day WHERE fingerprint = ?1 AND day >= ?2");
     if (f.all != NULL && f.days != NULL) {
+        void (*find)(struct search * f, bool hangs) = has_version(filter) ? find_page_of_version : find_page;
         if (filter->kinds != STORE_OTHERS) {
-            find_page(&f, true);
+            find(&f, true);
         }
         if (filter->kinds != STORE_HANGS && f.count < f.max) {
-            find_page(&f, false);
+            find(&f, false);
         }
         json_t *groups = show(&f);
         json_object_set_new(page, "totals", totals(&f));

@@ -123,6 +123,7 @@ enum store_order { STORE_BY_TIME, STORE_BY_COUNT, STORE_BY_USERS, STORE_BY_LAST,
 enum store_group_kinds { STORE_ALL_KINDS /* hangs first */, STORE_HANGS, STORE_OTHERS };
 struct store_group_filter {
     const char *app, *state; /* open (also what came again), resolved, ignored */
+    const char *version;     /* of the app; then all sums are of its whole life, in place of `days` */
     bool only_new, only_regressed;
     enum store_group_kinds kinds;
     enum store_order order;

@@ -243,6 +243,17 @@ class Api(unittest.TestCase):
         for wrong in ("state=shut", "seen=old", "sort=name", "kind=cpu", "offset=-1"):
             self.assertIn(wrong.split("=")[0] + ": want", self.refused("overview?" + wrong))
 
+    def test_groups_of_a_version(self):
+        page = self.get("overview?app=shop&version=1.1&days=1&kind=hang&sort=hangs")
+        self.assertEqual({"young_bug": (1, 3000), "old_bug": (1, 500), "treed": (1, 800)},
+                         {g["function"]: (g["count"], g["total_ms"]) for g in page["groups"]})
+        self.assertEqual({"groups": 3, "count": 3, "total_ms": 4300}, page["totals"])
+        self.assertEqual(["young_bug", "treed", "old_bug"], [g["function"] for g in self.get("groups?app=shop&version=1.1")["groups"]])
+        self.assertEqual(0, self.get("groups?app=shop&version=1.1&state=ignored")["totals"]["groups"])
+        self.assertEqual(2, self.get("groups?app=shop&version=1.0&kind=other")["totals"]["groups"])
+        self.assertEqual([], self.get("groups?app=shop&version=77")["groups"])
+        self.assertIn("app: name the app", self.refused("groups?version=1.1"))
+
     def test_others_are_not_behind_hangs(self):
         page = self.get("groups?app=shop&days=30&kind=other")
         self.assertEqual(({"cpu", "crash"}, 2), ({g["kind"] for g in page["groups"]}, page["totals"]["groups"]))

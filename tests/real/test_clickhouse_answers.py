@@ -154,7 +154,7 @@ class Answers(Both):
         self.same("versions?app=shop")
 
     def test_lists_of_groups(self):
-        for parameters in ("kind=hang", "kind=other", "seen=new&kind=hang", "app=mail&offset=2", "days=3", *("sort=%s&offset=1" % sort
+        for parameters in ("kind=hang", "kind=other", "seen=new&kind=hang", "app=shop&version=1.1", "app=shop&version=2.0&kind=hang&sort=users", "app=mail&offset=2", "days=3", *("sort=%s&offset=1" % sort
                            for sort in ("hangs", "users", "last", "first"))):
             self.same("groups?days=60&" + parameters)
         for collector in self.collectors:

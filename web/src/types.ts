@@ -10,7 +10,7 @@ export interface GroupRow {
   state?: State; is_new?: boolean; regressed?: boolean;
 }
 export interface GroupChoice {
-  app?: string; days?: number; state?: string; seen?: string; kind?: 'hang' | 'other'; sort?: string; offset?: number;
+  app?: string; version?: string; days?: number; state?: string; seen?: string; kind?: 'hang' | 'other'; sort?: string; offset?: number;
 }
 export interface Totals { groups: number; count: number; total_ms: number }
 export interface Groups { totals: Totals; groups: GroupRow[]; days: { day: number; fingerprint: string; total_ms: number }[] }

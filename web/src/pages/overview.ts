@@ -4,7 +4,7 @@
 
 import * as api from '../api';
 import { chart } from '../parts/chart';
-import { make } from '../parts/dom';
+import { make, type Child } from '../parts/dom';
 import { ago, count, day, duration, named, percent, plural, rate, rateText } from '../parts/format';
 import { bars, cause, choice, figure, figures, groupName, kindText, kindWords, TIMES, WORDS } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
@@ -15,7 +15,7 @@ import { against, band, leastUse, linesOf, rateBefore } from './overview_rate';
 import type { View } from './page';
 import { KINDS } from './reports';
 
-const PAGE = 200, VERSIONS_MAX = 50; // of the collector's answers
+const PAGE = 200, VERSIONS_MAX = 50, DAYS_MAX = 400; // of the collector's answers
 const SORTS: [string, string, string][] = [['', 'Time lost', 'Most time lost'], ['hangs', 'Number of hangs', 'Most hangs'],
   ['users', 'Users or runs', 'Most users or runs'], ['last', 'Last seen', 'Last seen first'], ['first', 'First seen', 'Newest first']];
 const SEEN: [string, string][] = [['', 'All'], ['new', 'New'], ['regressed', 'Regressed']];
@@ -30,6 +30,9 @@ export function byDay(rows: { day: number; total_ms: number }[], days: number): 
   }
   return values;
 }
+
+// Of an app only. The sums of a version are of its whole life: then no time is chosen.
+const versionOf = (route: Route) => (appOf(route) ? route.choices.get('version') || '' : '');
 
 export const appNames = (all: { apps: { app: string }[] }) => all.apps.map((app) => app.app);
 
@@ -55,7 +58,7 @@ const lastSeen = (g: GroupRow) => make('time', { datetime: new Date(g.last_ms).t
 function hangTable(all: Groups, days: number, route: Route): HTMLElement {
   const of = new Map<string, { day: number; total_ms: number }[]>();
   for (const row of all.days) of.set(row.fingerprint, [...(of.get(row.fingerprint) || []), row]);
-  const shown = Math.min(days, 30), now = route.choices.get('sort') || '';
+  const shown = Math.min(days, 30), now = route.choices.get('sort') || '', version = versionOf(route);
   const sort = (by: string) => ({ href: address('overview', '', { ...Object.fromEntries(route.choices), sort: by, offset: '' }), now: by === now });
   return table(`Hangs: ${SORTS.find(([by]) => by === now)?.[2] || ''}`, [
     { title: 'Function', cell: (g: GroupRow) => groupName(g) },
@@ -65,7 +68,7 @@ function hangTable(all: Groups, days: number, route: Route): HTMLElement {
     { title: 'Users or runs', number: true, sort: sort('users'), explain: WORDS['Users or runs'], cell: (g) => count(g.users) },
     { title: 'Worst', number: true, explain: WORDS.Worst, cell: (g) => duration(g.max_ms) },
     { title: 'Last', sort: sort('last'), cell: lastSeen },
-    { title: 'Trend', explain: WORDS.Trend, cell: (g) => bars(byDay(of.get(g.fingerprint) || [], shown), `Time lost a day in ${g.function}`) },
+    ...(version ? [] : [{ title: 'Trend', explain: WORDS.Trend, cell: (g: GroupRow) => bars(byDay(of.get(g.fingerprint) || [], shown), `Time lost a day in ${g.function}`) }]),
   ], all.groups, true);
 }
 
@@ -109,13 +112,24 @@ function kindsStrip(app: string, days: number): HTMLElement {
   });
 }
 
-function summary(all: Overview, filter: string): HTMLElement {
-  const { totals } = all, used = all.used[0] || { used_ms: 0, runs: 0 };
+function summary(all: Overview, filter: string, version: string): HTMLElement {
+  const { totals } = all, used = (version ? all.versions.find((row) => row.version === version) : all.used[0]) || { used_ms: 0 };
   const now = rate(totals.total_ms, used.used_ms), runs = all.sessions?.runs || 0;
   return figures(
     figure(rateText(now), 'Hang rate', used.used_ms > 0 ? [`over ${duration(used.used_ms)} of use`, filter].filter(Boolean).join(', ') : 'no session reports', band(now)),
-    figure(all.sessions && runs > 0 ? percent(all.sessions.hang_free / runs) : 'not known', 'Runs without a hang', runs > 0 ? `of ${plural(runs, 'run', 'runs')}` : ''),
+    version ? figure(named(version), 'Version') : figure(all.sessions && runs > 0 ? percent(all.sessions.hang_free / runs) : 'not known', 'Runs without a hang', runs > 0 ? `of ${plural(runs, 'run', 'runs')}` : ''),
     figure(duration(totals.total_ms), 'Time lost', filter), figure(count(totals.count), 'Hangs', filter), figure(count(totals.groups), 'Groups', filter));
+}
+
+function versionLink(row: VersionRow, app: string): Child {
+  const text = app ? named(row.version) : `${row.app} ${named(row.version)}`;
+  return row.version ? make('a', { href: address('overview', '', { app: row.app, version: row.version }) }, text) : text;
+}
+
+function versionNames(all: Overview, app: string, now: string): [string, string][] {
+  const names = new Set(all.versions.filter((row) => row.app === app && row.version).map((row) => row.version));
+  if (now) names.add(now);
+  return [...names].sort((a, b) => b.localeCompare(a, undefined, { numeric: true })).map((name) => [name, name]);
 }
 
 function versionRate(row: VersionRow, all: VersionRow[]): HTMLElement {
@@ -126,30 +140,32 @@ function versionRate(row: VersionRow, all: VersionRow[]): HTMLElement {
 }
 
 export async function overview(route: Route): Promise<View> {
-  const app = appOf(route), days = daysOf(route), state = route.choices.get('state') || 'open';
-  const choices: GroupChoice = { app, days, state: state === 'all' ? '' : state, seen: route.choices.get('seen') || '' };
+  const app = appOf(route), version = versionOf(route), days = version ? DAYS_MAX : daysOf(route), state = route.choices.get('state') || 'open';
+  const choices: GroupChoice = { app, version, days, state: state === 'all' ? '' : state, seen: route.choices.get('seen') || '' };
   const all = await api.overview({ ...choices, kind: 'hang', sort: route.choices.get('sort') || '', offset: offsetOf(route) });
   const again = (to: Record<string, string>) => change(route, { ...to, offset: '' });
   const controls = make('div.controls', { role: 'group', 'aria-label': 'Filter' },
-    choice('app', 'App', app, [['', 'All apps'], ...appNames(all).map((name): [string, string] => [name, name])], (value) => again({ app: value })),
-    choice('days', 'Time', String(days), TIMES, (value) => again({ days: value })),
+    choice('app', 'App', app, [['', 'All apps'], ...appNames(all).map((name): [string, string] => [name, name])], (value) => again({ app: value, version: '' })),
+    app ? choice('version', 'Version', version, [['', 'All versions'], ...versionNames(all, app, version)], (value) => again({ version: value })) : null,
+    version ? null : choice('days', 'Time', String(days), TIMES, (value) => again({ days: value })),
     choice('state', 'State', state, [['open', 'Open'], ['resolved', 'Resolved'], ['ignored', 'Ignored'], ['all', 'All']], (value) => again({ state: value })));
-  const filter = [state === 'all' ? '' : `of ${state} groups`, choices.seen ? `only ${choices.seen}` : ''].filter(Boolean).join(', ');
+  const ofVersion = all.series?.filter((row) => row.version === version);
+  const filter = [version ? 'of its whole life' : '', state === 'all' ? '' : `of ${state} groups`, choices.seen ? `only ${choices.seen}` : ''].filter(Boolean).join(', ');
   return {
     title: 'Overview',
     content: [
-      make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, filter),
-      all.versions.length || all.series?.length ? section('Hang rate', rateChart(all, app !== '', filter)) : null,
+      make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, filter, version),
+      all.versions.length || all.series?.length ? section('Hang rate', rateChart(version ? { ...all, series: ofVersion } : all, app !== '', filter)) : null,
       hangSection(all, days, route),
       section('Errors, crashes, frames and use of CPUs', otherGroups(choices)),
       make('div.columns', null,
         all.versions.length ? section('Versions', table('Versions', [
-          { title: 'Version', cell: (r: VersionRow) => (app ? named(r.version) : `${r.app} ${named(r.version)}`) },
+          { title: 'Version', cell: (r: VersionRow) => versionLink(r, app) },
           { title: 'Hangs', number: true, cell: (r) => count(r.count) },
           { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) },
           { title: 'Rate', number: true, explain: WORDS['Hang rate'], cell: (r) => versionRate(r, all.versions) },
         ], all.versions), cutAt(all.versions, VERSIONS_MAX, 'those with the most time'), make('p.dim', null, filter ? 'Of all groups. ' : '', '▲ worse, ▼ better than the app’s version before it.')) : null,
-        section('Other reports', kindsStrip(app, days))),
+        version ? null : section('Other reports', kindsStrip(app, days))),
     ],
   };
 }

@@ -12,6 +12,7 @@ const HEIGHT = 220;
 const FONT = '12px system-ui, sans-serif';
 const LABEL_MAX = 24; // characters of a mark
 const DAY_S = 86400;
+const DAYS_APART = [1, 2, 4, 7, 14, 28, 56, 91, 182, 364]; // labels of the x axis: less than a day would repeat one
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 
 // As wide as the longest label of the y axis.
@@ -61,7 +62,7 @@ export function chart(label: string, days: number[], lines: Line[], marks: Mark[
         width: host.clientWidth, height: HEIGHT, tzDate: (s) => uPlot.tzDate(new Date(s * 1000), 'UTC'),
         cursor: { points: { size: 7 } },
         scales: { y: { range: (_, __, most) => [0, Math.max(most || 0, 0.1) * 1.1] } },
-        axes: [{ ...axis, values: (_, all) => all.map((s) => new Date(s * 1000).toLocaleDateString(undefined, { timeZone: 'UTC', month: 'short', day: 'numeric' })) },
+        axes: [{ ...axis, incrs: DAYS_APART.map((days) => days * DAY_S), values: (_, all) => all.map((s) => new Date(s * 1000).toLocaleDateString(undefined, { timeZone: 'UTC', month: 'short', day: 'numeric' })) },
           { ...axis, size: axisSize, values: (_, all) => all.map((v) => `${v.toLocaleString()} ${unit}`) }],
         series: [{ value: (_, s) => (s === null ? '–' : new Date(s * 1000).toLocaleDateString(undefined, { timeZone: 'UTC' })) },
           ...lines.map((line, i) => ({

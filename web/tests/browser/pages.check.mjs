@@ -36,6 +36,13 @@ test('overview: app, time and state choose what is shown, and are in the address
   await page.waitForURL(/app=viewer/);
   await page.waitForFunction(() => document.querySelectorAll('table.wide tbody tr').length === 1);
   assert.match((await firstRows(page))[0], /720 ms/);
+  assert.equal(await page.locator('#days').count(), 1);
+  await page.locator('#app').selectOption('shop');
+  await page.locator('#version').selectOption('1.3');
+  await page.waitForFunction(() => /Time lost\s+1 min 9 s\s+of its whole life/.test(document.querySelector('main').innerText));
+  assert.equal(await page.locator('#days').count(), 0, 'the time is that of the version');
+  assert.equal((await firstRows(page)).some((row) => row.startsWith('escape_html')), false, 'it is of 2.0');
+  await page.locator('#version').selectOption('');
   await page.locator('#app').selectOption('');
   await page.locator('#days').selectOption('7');
   await page.waitForURL(/days=7/);
