@@ -215,7 +215,7 @@ static bool find_file(struct unit *u, const char *name) {
             bool alias =
                 realpath(path, real) != NULL && strchr(name, '@') == NULL && strstr(real, SUFFIX) != NULL;
             if (alias && strlen(base_name(real)) < sizeof u->name) {
-                snprintf(u->name, sizeof u->name, "%s", base_name(real));
+                memcpy(u->name, base_name(real), strlen(base_name(real)) + 1);
             }
             return true;
         }

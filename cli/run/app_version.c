@@ -231,7 +231,7 @@ static bool version_of_package(const char *package, char *text, size_t size) {
 
 bool app_version_debian(const char *file, char *text, size_t size) {
     static char path[PATH_MAX];
-    const char *name = base_name(file);
+    const char *slash = strrchr(file, '/'), *name = slash != NULL ? slash + 1 : "";
     snprintf(path, sizeof path, "/var/lib/dpkg/info/%.200s.list", name);
     return file[0] == '/' && has_line(path, file) && version_of_package(name, text, size);
 }
