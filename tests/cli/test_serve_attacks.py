@@ -214,7 +214,7 @@ class Attacks(unittest.TestCase):
         for sender in senders:
             sender.join()
         print("the longest answer beside %d batches of %d bytes: %.3f s" % (len(senders), len(body), longest))
-        self.assertEqual({200}, set(answers))
+        self.assertLessEqual(set(answers), {200} if RELEASE else {200, 503})  # what waits for 20 s is refused
         self.assertLess(longest, 1 if RELEASE else 5)
 
     def test_too_many_connections_wait_for_a_place(self):

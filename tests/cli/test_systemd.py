@@ -137,6 +137,9 @@ state hangdog-upload
 folder redis-server
 nsenter -t "$(systemctl show --value -p MainPID hangdog-upload)" -m sh -c 'cat /var/lib/private/hangdog-collector/*' 2>&1
 journalctl -u hangdog-serve -u hangdog-upload | grep -E 'migrating|previously had|cannot'
+echo "first keys: $(grep -cE 'hd[sra]_' /var/lib/hangdog-collector/first-keys) $(stat -L -c %a /var/lib/hangdog-collector/first-keys)"
+echo "keys in the journal: $(journalctl -u hangdog-serve | grep -cE 'hd[sra]_')"
+journalctl -o cat -u hangdog-serve | grep 'first keys'
 """
 JOURNAL = r"""
 part journal
@@ -209,6 +212,7 @@ class Systemd(unittest.TestCase):
         self.assert_lines(said, "active", "0", "active", "0", "redis directory")
         self.assertRegex(said, r"cat: .*(Permission denied|No such file)")
         self.assertNotRegex(said, "migrating|previously had")
+        self.assert_lines(said, "first keys: 3 600", "keys in the journal: 0", "the first keys, .* are in /var/lib/.*/first-keys, .*")
 
     def test_a_folder_that_another_user_took_is_said_once(self):
         self.assertEqual(1, self.part("journal").count("hangdog: cannot write reports of redis-server to "
