@@ -50,6 +50,7 @@ int exec_mode_prepare(struct exec_mode *e, const struct hd_record_options *optio
     e->record->bytes = sizeof *e->record;
     e->record->options = *options;
     e->record->options.exec_mode = 1;
+    e->record->options.journal = getenv("JOURNAL_STREAM") != NULL; /* a server may empty its environment */
     snprintf(e->record->options.link, sizeof e->record->options.link, "%s", e->path);
     if (rename(made, e->path) != 0) {
         rc = -errno;

@@ -20,7 +20,7 @@ void hd_attach_settings(const struct hd_record_options *o, struct hd_settings *o
     hd_settings_init(out);
     out->deferred = true;
     out->exec_mode = o->exec_mode != 0;
-    out->journal = out->exec_mode && hd_settings_environment("JOURNAL_STREAM") != NULL;
+    out->journal = o->journal ? hd_record_file_first() : NULL;
     out->interval_ns = o->interval_ns;
     out->threshold_ns[HANGDOG_STATE_LAUNCH] = o->launch_threshold_ns;
     out->threshold_ns[HANGDOG_STATE_FOREGROUND] = o->threshold_ns;

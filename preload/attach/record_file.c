@@ -189,6 +189,10 @@ const char *hd_record_file_path(void) {
     return file.follow ? file.path : NULL;
 }
 
+struct hd_record *hd_record_file_first(void) {
+    return file.table;
+}
+
 void hd_record_file_count_unwatched(int32_t more) {
     atomic_fetch_add(&file.table->children_unwatched, (uint32_t)more);
 }

@@ -22,6 +22,9 @@ const char *hd_record_file_path(void);
 /* Where reports go that this process may not write itself; NULL: nobody takes them. */
 struct hd_outbox *hd_record_file_outbox(void);
 
+/* The first record of the table, which all that are followed share. */
+struct hd_record *hd_record_file_first(void);
+
 /* A child of the program becomes one that cannot be watched (1), or could not become it (-1).
  * Async-signal-safe. */
 void hd_record_file_count_unwatched(int32_t more);

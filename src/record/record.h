@@ -43,6 +43,7 @@ struct hd_record_options {
     bool crash;                      /* crashes have a report */
     bool keep_alive;                 /* systemd's watchdog is answered */
     bool without_paths;              /* are left out of reports, and peers */
+    bool journal;                    /* --exec: the program's errors go there */
     bool follow;                     /* children are watched too, each with a record of its own */
 };
 
@@ -129,6 +130,7 @@ struct hd_record {
     _Atomic uint32_t threads_seen; /* a bit for each of the names: such a thread waited */
     /* in the first record, by all that are followed */
     _Atomic uint32_t children_unwatched; /* that became programs which could not be, and had no record */
+    _Atomic uint32_t failure_printed;    /* under --exec: the journal has a line of the spool's failure */
 };
 
 /* The runner's file: the records, and then the way for reports that a process may not write itself. */

@@ -35,14 +35,14 @@ struct hd_settings {
     uint64_t keep_alive_ns; /* between two messages to the service manager; 0: none are sent */
     char notify_socket[HD_NOTIFY_ADDRESS_MAX];
     bool crash;                /* crashes have a report */
-    bool journal : 1;          /* a failure of the spool has a line there: no runner prints it */
     bool exec_mode : 1;        /* nobody else settles its reports when the process ends */
     bool without_paths;        /* left out of reports, and peers */
     bool deferred;             /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
     uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
     struct hd_recogniser recogniser;
-    struct hd_outbox *outbox; /* for reports that the process may not write; NULL: none */
+    struct hd_record *journal; /* a failure of the spool has a line there, once for this record; NULL: none */
+    struct hd_outbox *outbox;  /* for reports that the process may not write; NULL: none */
     /* the monitor: our threads end by themselves, for the main thread has given up a right that they cannot;
      * `filtered`: it has a seccomp filter. NULL: nothing more is to be done */
     void (*exceeds)(bool filtered);

@@ -43,7 +43,7 @@ static void write_line(const struct hd_settings *s, int error) {
         hd_text_str(&t, "error ");
         hd_text_u64(&t, (uint64_t)error);
     }
-    hd_text_str(&t, "; this process's hangs are lost until it can\n");
+    hd_text_str(&t, "; hangs are lost until that is possible\n");
     int fd = hd_notify_open(JOURNAL);
     if (fd >= 0) {
         hd_notify_send(fd, line);
@@ -53,8 +53,9 @@ static void write_line(const struct hd_settings *s, int error) {
 
 void hd_spool_failure_note(struct hd_worker *k, int rc) {
     int32_t none = 0; /* the first failure says more than those that follow from it */
-    bool first = atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
-    if (first && k->run->settings.journal) {
+    atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
+    struct hd_record *of_all = k->run->settings.journal; /* a server may have a process for each connection */
+    if (of_all != NULL && atomic_exchange(&of_all->failure_printed, 1) == 0) {
         write_line(&k->run->settings, -rc);
     }
 }

@@ -146,6 +146,8 @@ part journal
 chown -R www-data /var/lib/hangdog/redis-server
 chmod 700 /var/lib/hangdog/redis-server
 for i in 1 2; do redis-cli DEBUG SLEEP 1; sleep 0.5; done
+chown -R root /var/lib/hangdog/nginx
+systemctl stop nginx
 sleep 1
 journalctl -o cat -t hangdog
 """
@@ -215,6 +217,8 @@ class Systemd(unittest.TestCase):
         self.assert_lines(said, "first keys: 3 600", "keys in the journal: 0", "the first keys, .* are in /var/lib/.*/first-keys, .*")
 
     def test_a_folder_that_another_user_took_is_said_once(self):
+        if "nginx" in parts():  # each of its workers fails to write its session
+            self.assertEqual(1, self.part("journal").count("cannot write reports of nginx to '/var/lib/hangdog/nginx': permission denied"))
         self.assertEqual(1, self.part("journal").count("hangdog: cannot write reports of redis-server to "
                                                        "'/var/lib/hangdog/redis-server': permission denied"), self.part("journal"))
 
