@@ -166,7 +166,14 @@ static void set_place(struct grouping *g, const json_t *report, const json_t *fr
     const char *file = base_name(json_string_value(json_object_get(frame, "file")));
     const char *module =
         base_name(json_string_value(json_object_get(report_frame_module(report, frame), "path")));
+    const char *program = base_name(text_of(json_object_get(report, "app"), "executable"));
     json_int_t line = json_integer_value(json_object_get(frame, "line"));
+    /* The app's own file is no place: pages say the app. Its file may have another name, where it was started
+     * by a link: Debian's redis-server is a link to redis-check-rdb. */
+    if (module != NULL && program != NULL && strcmp(module, program) == 0 &&
+        report_frame_is_own(report, frame)) {
+        module = NULL;
+    }
     if (file != NULL && line > 0) {
         snprintf(g->place, sizeof g->place, "%.100s:%lld", file, (long long)line);
     } else if (file != NULL || module != NULL) {

@@ -107,6 +107,8 @@ static void a_group_shows_the_call_operator(void **state) {
     }
     const struct grouping g = group(CPU OWN("R::operator()(int) const") END);
     assert_string_equal(g.function, "R::operator()");
+    assert_string_equal(g.place, ""); /* the program's own file is no place */
+    assert_string_equal(group(CPU GLIB("g_wait") END).place, "libglib-2.0.so.0");
     assert_non_null(strstr(g.path, "own R::operator\n")); /* as in the groups that stores have */
 }
 
