@@ -4,9 +4,18 @@
  */
 #include "image/functions.h"
 
-static void look_up(struct hd_functions *t, struct hd_modules *m, uint32_t module, hd_function_name name) {
-    for (uint32_t i = 0; name(i) != NULL && t->count < HD_FUNCTIONS_MAX; i++) {
-        uint64_t start = hd_module_symbol(m, module, name(i));
+#include <string.h>
+
+const char *hd_functions_name(const char *names, uint32_t index) {
+    for (; index > 0; index--) {
+        names += strlen(names) + 1;
+    }
+    return names;
+}
+
+static void look_up(struct hd_functions *t, struct hd_modules *m, uint32_t module, const char *names) {
+    for (uint32_t i = 0; names[0] != '\0' && t->count < HD_FUNCTIONS_MAX; i++, names += strlen(names) + 1) {
+        uint64_t start = hd_module_symbol(m, module, names);
         if (start != 0) {
             t->found[t->count].start = start;
             t->found[t->count++].name = i;
@@ -14,12 +23,12 @@ static void look_up(struct hd_functions *t, struct hd_modules *m, uint32_t modul
     }
 }
 
-int hd_functions_at(struct hd_functions *t, struct hd_modules *m, hd_function_name name, uint64_t start) {
+int hd_functions_at(struct hd_functions *t, struct hd_modules *m, const char *names, uint64_t start) {
     if (t->resets != m->resets) {
         *t = (struct hd_functions){.resets = m->resets};
     }
     for (; t->modules < m->count; t->modules++) {
-        look_up(t, m, t->modules, name);
+        look_up(t, m, t->modules, names);
     }
     for (uint32_t i = 0; i < t->count; i++) {
         if (t->found[i].start == start) {

@@ -21,11 +21,12 @@ struct hd_functions {
     } found[HD_FUNCTIONS_MAX];
 };
 
-/* The symbols, by their index; NULL: no more. */
-typedef const char *(*hd_function_name)(uint32_t index);
+/* Names are one string, each with its NUL, and an empty one at the end: an array of pointers costs 32 bytes a
+ * name in each watched process, which the loader has to mend. */
+const char *hd_functions_name(const char *names, uint32_t index);
 
-/* The index of the function that begins at `start` in memory, -1: it is none of them. All modules that `m`
- * remembers are known after the call: walk first, then ask. */
-int hd_functions_at(struct hd_functions *t, struct hd_modules *m, hd_function_name name, uint64_t start);
+/* The index of the function that begins at `start` in memory, -1: it is none of `names`. All modules that `m`
+ * remembers are known after the call: walk first, then call. */
+int hd_functions_at(struct hd_functions *t, struct hd_modules *m, const char *names, uint64_t start);
 
 #endif

@@ -8,105 +8,113 @@
 #include <string.h>
 
 /* A wait below one of these is a call. Not among them, though they wait too: xcb_wait_for_event and
- * _XReadEvents, by which events arrive. */
-static const char *const requests[] = {
-    "xcb_wait_for_reply",
-    "xcb_wait_for_reply64",
-    "xcb_wait_for_special_event", /* one kind of event, for a client that presents a frame */
-    "xcb_request_check",
-    "xcb_writev",
-    "xcb_flush",
-    "xcb_connect_to_fd",
-    "_XReply",
-    "_XSend",
-    "_XFlush",
-    "wl_display_roundtrip",
-    "wl_display_roundtrip_queue",
-    "g_spawn_sync",
-    "g_bus_get_sync",
-    "g_dbus_connection_call_sync",
-    "g_dbus_connection_call_with_unix_fd_list_sync",
-    "g_dbus_connection_flush_sync",
-    "g_dbus_connection_send_message_with_reply_sync",
-    "g_dbus_proxy_call_sync",
-    "g_dbus_proxy_new_sync",
-    "g_dbus_proxy_new_for_bus_sync",
-    "g_subprocess_communicate",
-    "g_subprocess_wait",
-    "g_socket_condition_timed_wait",
-    "g_socket_condition_wait",
-    "g_socket_client_connect",
-    "dbus_connection_send_with_reply_and_block",
-    "sd_bus_call",
-    "curl_easy_perform",
-    "PQexec",
-    "PQexecParams",
-    "PQexecPrepared",
-    "PQgetResult",
-    "PQconnectdb",
-    "PQconnectdbParams",
-    "PQprepare",
-    "_ZN8QProcess15waitForFinishedEi",
-    "_ZN8QProcess14waitForStartedEi",
-    "_ZN8QProcess16waitForReadyReadEi",
-    "_ZN15QAbstractSocket16waitForConnectedEi",
-    "_ZN15QAbstractSocket16waitForReadyReadEi",
-    "_ZN12QLocalSocket16waitForConnectedEi",
-    "_ZN12QLocalSocket16waitForReadyReadEi",
-    "_ZN4node17SyncProcessRunner3RunEN2v85LocalINS1_5ValueEEE",
-    "_ZN4node17SyncProcessRunner5SpawnERKN2v820FunctionCallbackInfoINS1_5ValueEEE",
-    "rb_io_wait",
-    "rb_wait_for_single_fd",
-    "rb_thread_wait_for_single_fd",
-    "rb_thread_wait_for",
-    "rb_thread_sleep",
-    "rb_thread_sleep_forever",
-};
+ * _XReadEvents, by which events arrive. xcb_wait_for_special_event waits for one kind of event, for a client
+ * that presents a frame. */
+/* clang-format off */
+#define REQUESTS(X) \
+    X("xcb_wait_for_reply") \
+    X("xcb_wait_for_reply64") \
+    X("xcb_wait_for_special_event") \
+    X("xcb_request_check") \
+    X("xcb_writev") \
+    X("xcb_flush") \
+    X("xcb_connect_to_fd") \
+    X("_XReply") \
+    X("_XSend") \
+    X("_XFlush") \
+    X("wl_display_roundtrip") \
+    X("wl_display_roundtrip_queue") \
+    X("g_spawn_sync") \
+    X("g_bus_get_sync") \
+    X("g_dbus_connection_call_sync") \
+    X("g_dbus_connection_call_with_unix_fd_list_sync") \
+    X("g_dbus_connection_flush_sync") \
+    X("g_dbus_connection_send_message_with_reply_sync") \
+    X("g_dbus_proxy_call_sync") \
+    X("g_dbus_proxy_new_sync") \
+    X("g_dbus_proxy_new_for_bus_sync") \
+    X("g_subprocess_communicate") \
+    X("g_subprocess_wait") \
+    X("g_socket_condition_timed_wait") \
+    X("g_socket_condition_wait") \
+    X("g_socket_client_connect") \
+    X("dbus_connection_send_with_reply_and_block") \
+    X("sd_bus_call") \
+    X("curl_easy_perform") \
+    X("PQexec") \
+    X("PQexecParams") \
+    X("PQexecPrepared") \
+    X("PQgetResult") \
+    X("PQconnectdb") \
+    X("PQconnectdbParams") \
+    X("PQprepare") \
+    X("_ZN8QProcess15waitForFinishedEi") \
+    X("_ZN8QProcess14waitForStartedEi") \
+    X("_ZN8QProcess16waitForReadyReadEi") \
+    X("_ZN15QAbstractSocket16waitForConnectedEi") \
+    X("_ZN15QAbstractSocket16waitForReadyReadEi") \
+    X("_ZN12QLocalSocket16waitForConnectedEi") \
+    X("_ZN12QLocalSocket16waitForReadyReadEi") \
+    X("_ZN4node17SyncProcessRunner3RunEN2v85LocalINS1_5ValueEEE") \
+    X("_ZN4node17SyncProcessRunner5SpawnERKN2v820FunctionCallbackInfoINS1_5ValueEEE") \
+    X("rb_io_wait") \
+    X("rb_wait_for_single_fd") \
+    X("rb_thread_wait_for_single_fd") \
+    X("rb_thread_wait_for") \
+    X("rb_thread_sleep") \
+    X("rb_thread_sleep_forever")
+/* clang-format on */
 
-/* These run a loop to its end, and call the program back within. */
-static const char *const whole_loops[] = {
-    "uv_run", "g_main_loop_run", "g_application_run", /* calls the one before, which waits: not the innermost
-                                                       */
-    "ev_run", "event_base_loop", "sd_event_loop",     "ecore_main_loop_begin",
-};
+/* These run a loop to its end, and call the program back within. g_application_run calls g_main_loop_run,
+ * which waits: it is not the innermost. */
+/* clang-format off */
+#define WHOLE_LOOPS(X) \
+    X("uv_run") \
+    X("g_main_loop_run") \
+    X("g_application_run") \
+    X("ev_run") \
+    X("event_base_loop") \
+    X("sd_event_loop") \
+    X("ecore_main_loop_begin")
+/* clang-format on */
 
 /* These run one turn, or wait for one event: the program calls them in a loop of its own. */
-static const char *const loop_turns[] = {
-    "g_main_context_iteration",
-    "sd_event_wait",
-    "sd_event_run",
-    "_ZN20QEventDispatcherUNIX13processEventsE6QFlagsIN10QEventLoop17ProcessEventsFlagEE",
-    "Tcl_WaitForEvent",
-    "Tcl_DoOneEvent",
-    "SDL_WaitEvent",
-    "SDL_WaitEventTimeout",
-    "xcb_wait_for_event",
-    "_XReadEvents",
-    "XtAppNextEvent",
-    "XtAppProcessEvent",
-    "wl_display_dispatch",
-    "wl_display_dispatch_queue",
-    "wl_event_loop_dispatch",
-    "glfwWaitEvents",
-    "glfwWaitEventsTimeout",
-    "_ZN2Fl4waitEd",
-    "dbus_connection_read_write_dispatch",
+/* clang-format off */
+#define LOOP_TURNS(X) \
+    X("g_main_context_iteration") \
+    X("sd_event_wait") \
+    X("sd_event_run") \
+    X("_ZN20QEventDispatcherUNIX13processEventsE6QFlagsIN10QEventLoop17ProcessEventsFlagEE") \
+    X("Tcl_WaitForEvent") \
+    X("Tcl_DoOneEvent") \
+    X("SDL_WaitEvent") \
+    X("SDL_WaitEventTimeout") \
+    X("xcb_wait_for_event") \
+    X("_XReadEvents") \
+    X("XtAppNextEvent") \
+    X("XtAppProcessEvent") \
+    X("wl_display_dispatch") \
+    X("wl_display_dispatch_queue") \
+    X("wl_event_loop_dispatch") \
+    X("glfwWaitEvents") \
+    X("glfwWaitEventsTimeout") \
+    X("_ZN2Fl4waitEd") \
+    X("dbus_connection_read_write_dispatch")
+/* clang-format on */
+
+#define NAME(name) name "\0"
+static const char names[] = REQUESTS(NAME) WHOLE_LOOPS(NAME) LOOP_TURNS(NAME);
+
+#define ONE(name) +1
+enum {
+    FIRST_LOOP = 0 REQUESTS(ONE),
+    FIRST_TURN = FIRST_LOOP WHOLE_LOOPS(ONE),
+    ALL = FIRST_TURN LOOP_TURNS(ONE)
 };
-
-#define REQUESTS (sizeof requests / sizeof requests[0])
-#define WHOLE_LOOPS (sizeof whole_loops / sizeof whole_loops[0])
-#define LOOP_TURNS (sizeof loop_turns / sizeof loop_turns[0])
-_Static_assert(REQUESTS + WHOLE_LOOPS + LOOP_TURNS <= HD_FUNCTIONS_MAX, "each may be found");
-
-static const char *name(uint32_t index) {
-    return index < REQUESTS                              ? requests[index]
-           : index < REQUESTS + WHOLE_LOOPS              ? whole_loops[index - REQUESTS]
-           : index < REQUESTS + WHOLE_LOOPS + LOOP_TURNS ? loop_turns[index - REQUESTS - WHOLE_LOOPS]
-                                                         : NULL;
-}
+_Static_assert(ALL <= HD_FUNCTIONS_MAX, "each may be found");
 
 static bool is_request(int index) {
-    return index >= 0 && index < (int)REQUESTS;
+    return index >= 0 && index < FIRST_LOOP;
 }
 
 static int module_of(struct hd_modules *m, const struct hd_frame *frame) {
@@ -130,8 +138,8 @@ static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, con
         return false;
     }
     for (; i < count && module_of(m, &frames[i]) == caller; i++) {
-        int at = hd_functions_at(known, m, name, frames[i].start);
-        if (at >= 0 && strcmp(name((uint32_t)at), "g_application_run") == 0) {
+        int at = hd_functions_at(known, m, names, frames[i].start);
+        if (at >= 0 && strcmp(hd_functions_name(names, (uint32_t)at), "g_application_run") == 0) {
             return false;
         }
     }
@@ -163,7 +171,7 @@ static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, con
             return count;
         }
         library = in;
-        if (hd_functions_at(known, m, name, frames[i].start) >= (int)REQUESTS) {
+        if (hd_functions_at(known, m, names, frames[i].start) >= FIRST_LOOP) {
             return i;
         }
     }
@@ -173,7 +181,7 @@ static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, con
 enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_modules *m,
                                         const struct hd_frame *frames, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (is_request(hd_functions_at(known, m, name, frames[i].start))) {
+        if (is_request(hd_functions_at(known, m, names, frames[i].start))) {
             return HD_EVIDENCE_ASKS;
         }
     }
@@ -187,8 +195,8 @@ enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_mo
 bool hd_known_loop_encloses(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                             uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        int at = hd_functions_at(known, m, name, frames[i].start);
-        if (at >= (int)REQUESTS && at < (int)(REQUESTS + WHOLE_LOOPS)) {
+        int at = hd_functions_at(known, m, names, frames[i].start);
+        if (at >= FIRST_LOOP && at < FIRST_TURN) {
             return true;
         }
     }

@@ -116,8 +116,8 @@ static bool is_of_a_pair(int proc_fd, int tid, int fd, const char *link) {
 }
 
 static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
-    static const char *const of_loops[] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]",
-                                           "anon_inode:inotify", "anon_inode:[io_uring]"};
+    static const char of_loops[][24] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify",
+                                        "anon_inode:[io_uring]"};
     char link[64];
     /* nothing waits for /dev/null: the number was another file's */
     if (!link_of(proc_fd, tid, fd, link, sizeof link) || strcmp(link, "/dev/null") == 0) {

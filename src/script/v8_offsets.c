@@ -12,74 +12,78 @@
 struct field {
     uint16_t at; /* in struct hd_v8_offsets */
     bool optional;
-    const char *name; /* after "v8dbg_" */
-    const char *ends; /* separated by blanks; NULL: the name has no end that differs */
 };
 
-#define FIELD(member, name, ends) \
-    { offsetof(struct hd_v8_offsets, member), false, name, ends }
-#define OPTIONAL(member, name, ends) \
-    { offsetof(struct hd_v8_offsets, member), true, name, ends }
+/* Member, name after "v8dbg_", ends of the name: separated by blanks, empty where the name has no end that
+ * differs. A module without the first one is looked at no further. */
+/* clang-format off */
+#define FIELDS(FIELD, OPTIONAL) \
+    FIELD(smi_shift, "SmiShiftSize", "") \
+    FIELD(smi_value_shift, "SmiValueShift", "") \
+    FIELD(frame_context_or_type, "off_fp_context_or_frame_type", "") \
+    FIELD(frame_function, "off_fp_function", "") \
+    FIELD(frame_bytecode_array, "off_fp_bytecode_array", "") \
+    FIELD(frame_bytecode_offset, "off_fp_bytecode_offset", "") \
+    FIELD(map_instance_type, "class_Map__instance_type__uint16_t", "") \
+    FIELD(function_shared, "class_JSFunction__shared__", "SharedFunctionInfo Tagged_SharedFunctionInfo_") \
+    FIELD(shared_name, "class_SharedFunctionInfo__name_or_scope_info__", \
+          "Tagged_NameOrScopeInfoT_ Tagged_Object_ Object") \
+    FIELD(shared_script, "class_SharedFunctionInfo__", \
+          "script__Tagged_HeapObject_ raw_script__Tagged_Object_ script_or_debug_info__HeapObject") \
+    FIELD(script_name, "class_Script__name__", "Object Tagged_Object_") \
+    FIELD(script_source, "class_Script__source__", "Object Tagged_Object_") \
+    FIELD(string_length, "class_String__length__int32_t", "") \
+    FIELD(string_chars, "class_SeqOneByteString__chars__char", "") \
+    FIELD(string_chars16, "class_SeqTwoByteString__chars__char", "") \
+    FIELD(cons_first, "class_ConsString__first__", "String Tagged_String_") \
+    FIELD(cons_second, "class_ConsString__second__", "String Tagged_String_") \
+    FIELD(thin_actual, "class_ThinString__actual__", "String Tagged_String_") \
+    FIELD(sliced_parent, "class_SlicedString__parent__", "String Tagged_String_") \
+    FIELD(sliced_offset, "class_SlicedString__offset__SMI", "") \
+    FIELD(external_resource, "class_ExternalString__resource__", "Object ExternalPointer_t") \
+    FIELD(array_length, "class_FixedArrayBase__length__SMI", "") \
+    FIELD(array_data, "class_FixedArray__data__uintptr_t", "") \
+    FIELD(bytecode_data, "class_BytecodeArray__data__uintptr_t", "") \
+    FIELD(type_function, "type_JSFunction__JS_FUNCTION_TYPE", "") \
+    FIELD(type_shared, "type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", "") \
+    FIELD(type_script, "type_Script__SCRIPT_TYPE", "") \
+    FIELD(type_scope, "type_ScopeInfo__SCOPE_INFO_TYPE", "") \
+    FIELD(type_bytecode, "type_BytecodeArray__BYTECODE_ARRAY_TYPE", "") \
+    FIELD(type_bytes, "type_ByteArray__BYTE_ARRAY_TYPE", "") \
+    OPTIONAL(type_trusted_bytes, "type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE", "") \
+    FIELD(first_nonstring, "FirstNonstringType", "") \
+    FIELD(representation_mask, "StringRepresentationMask", "") \
+    FIELD(one_byte, "OneByteStringTag", "") \
+    FIELD(cons, "ConsStringTag", "") \
+    FIELD(external, "ExternalStringTag", "") \
+    FIELD(sliced, "SlicedStringTag", "") \
+    FIELD(thin, "ThinStringTag", "") \
+    FIELD(scope_locals, "scopeinfo_idx_ncontextlocals", "") \
+    FIELD(scope_first, "scopeinfo_idx_first_vars", "")
+/* clang-format on */
 
-static const struct field fields[] = {
-    FIELD(smi_shift, "SmiShiftSize", NULL), /* first: a module without it is looked at no further */
-    FIELD(smi_value_shift, "SmiValueShift", NULL),
-    FIELD(frame_context_or_type, "off_fp_context_or_frame_type", NULL),
-    FIELD(frame_function, "off_fp_function", NULL),
-    FIELD(frame_bytecode_array, "off_fp_bytecode_array", NULL),
-    FIELD(frame_bytecode_offset, "off_fp_bytecode_offset", NULL),
-    FIELD(map_instance_type, "class_Map__instance_type__uint16_t", NULL),
-    FIELD(function_shared, "class_JSFunction__shared__", "SharedFunctionInfo Tagged_SharedFunctionInfo_"),
-    FIELD(shared_name, "class_SharedFunctionInfo__name_or_scope_info__",
-          "Tagged_NameOrScopeInfoT_ Tagged_Object_ Object"),
-    FIELD(shared_script, "class_SharedFunctionInfo__",
-          "script__Tagged_HeapObject_ raw_script__Tagged_Object_ script_or_debug_info__HeapObject"),
-    FIELD(script_name, "class_Script__name__", "Object Tagged_Object_"),
-    FIELD(script_source, "class_Script__source__", "Object Tagged_Object_"),
-    FIELD(string_length, "class_String__length__int32_t", NULL),
-    FIELD(string_chars, "class_SeqOneByteString__chars__char", NULL),
-    FIELD(string_chars16, "class_SeqTwoByteString__chars__char", NULL),
-    FIELD(cons_first, "class_ConsString__first__", "String Tagged_String_"),
-    FIELD(cons_second, "class_ConsString__second__", "String Tagged_String_"),
-    FIELD(thin_actual, "class_ThinString__actual__", "String Tagged_String_"),
-    FIELD(sliced_parent, "class_SlicedString__parent__", "String Tagged_String_"),
-    FIELD(sliced_offset, "class_SlicedString__offset__SMI", NULL),
-    FIELD(external_resource, "class_ExternalString__resource__", "Object ExternalPointer_t"),
-    FIELD(array_length, "class_FixedArrayBase__length__SMI", NULL),
-    FIELD(array_data, "class_FixedArray__data__uintptr_t", NULL),
-    FIELD(bytecode_data, "class_BytecodeArray__data__uintptr_t", NULL),
-    FIELD(type_function, "type_JSFunction__JS_FUNCTION_TYPE", NULL),
-    FIELD(type_shared, "type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", NULL),
-    FIELD(type_script, "type_Script__SCRIPT_TYPE", NULL),
-    FIELD(type_scope, "type_ScopeInfo__SCOPE_INFO_TYPE", NULL),
-    FIELD(type_bytecode, "type_BytecodeArray__BYTECODE_ARRAY_TYPE", NULL),
-    FIELD(type_bytes, "type_ByteArray__BYTE_ARRAY_TYPE", NULL),
-    OPTIONAL(type_trusted_bytes, "type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE", NULL),
-    FIELD(first_nonstring, "FirstNonstringType", NULL),
-    FIELD(representation_mask, "StringRepresentationMask", NULL),
-    FIELD(one_byte, "OneByteStringTag", NULL),
-    FIELD(cons, "ConsStringTag", NULL),
-    FIELD(external, "ExternalStringTag", NULL),
-    FIELD(sliced, "SlicedStringTag", NULL),
-    FIELD(thin, "ThinStringTag", NULL),
-    FIELD(scope_locals, "scopeinfo_idx_ncontextlocals", NULL),
-    FIELD(scope_first, "scopeinfo_idx_first_vars", NULL),
-};
+/* The words are one string, not pointers that the loader has to mend in each watched process. */
+#define WORDS(member, name, ends) name "\0" ends "\0"
+#define NEEDED(member, name, ends) {offsetof(struct hd_v8_offsets, member), false},
+#define OPTIONAL(member, name, ends) {offsetof(struct hd_v8_offsets, member), true},
+static const char words[] = FIELDS(WORDS, WORDS);
+static const struct field fields[] = {FIELDS(NEEDED, OPTIONAL)};
 
 static bool read_variable(struct hd_modules *modules, uint32_t index, const char *name, int32_t *out) {
     uint64_t at = hd_module_symbol(modules, index, name);
     return at != 0 && hd_memory_read(&modules->memory, at, out, sizeof *out);
 }
 
-static bool read_field(struct hd_modules *modules, uint32_t index, const struct field *f, int32_t *out) {
+static bool read_field(struct hd_modules *modules, uint32_t index, const char *named, const char *ends,
+                       int32_t *out) {
     char name[NAME_BYTES] = "v8dbg_";
-    size_t length = strlen(name), part = strlen(f->name);
-    memcpy(name + length, f->name, part + 1);
+    size_t length = strlen(name), part = strlen(named);
+    memcpy(name + length, named, part + 1);
     length += part;
-    if (f->ends == NULL) {
+    if (ends[0] == '\0') {
         return read_variable(modules, index, name, out);
     }
-    for (const char *end = f->ends; *end != '\0';) {
+    for (const char *end = ends; *end != '\0';) {
         for (part = 0; end[part] != '\0' && end[part] != ' '; part++) {
         }
         memcpy(name + length, end, part);
@@ -93,13 +97,16 @@ static bool read_field(struct hd_modules *modules, uint32_t index, const struct 
 }
 
 bool hd_v8_offsets_read(struct hd_modules *modules, uint32_t index, struct hd_v8_offsets *out) {
+    const char *name = words;
     *out = (struct hd_v8_offsets){.smi_shift = 0};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        const char *ends = name + strlen(name) + 1;
         int32_t value = 0;
-        if (!read_field(modules, index, &fields[i], &value) && !fields[i].optional) {
+        if (!read_field(modules, index, name, ends, &value) && !fields[i].optional) {
             return false;
         }
         memcpy((uint8_t *)out + fields[i].at, &value, sizeof value);
+        name = ends + strlen(ends) + 1;
     }
     /* With compressed pointers small integers have 31 bits, and words four bytes: embedders, not node. */
     return out->smi_shift + out->smi_value_shift == 32;

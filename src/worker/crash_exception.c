@@ -31,7 +31,7 @@ static bool read_u64(const struct hd_modules *m, uint64_t at, uint64_t *value) {
  * thread has used its list a moment ago, and holds no lock of malloc's. */
 static int find_runtime(struct hd_modules *m, const struct hd_frame *frames, uint32_t count) {
     /* The last one ends a program whose exception would leave a function that is noexcept. */
-    static const char *const ends[] = {"_ZSt9terminatev", "__gxx_personality_v0"};
+    static const char ends[][24] = {"_ZSt9terminatev", "__gxx_personality_v0"};
     for (uint32_t i = 0; i < count && i < ABORT_FRAMES; i++) {
         int module = frames[i].start != 0 ? hd_modules_at(m, frames[i].start) : -1;
         for (unsigned k = 0; module >= 0 && k < sizeof ends / sizeof ends[0]; k++) {

@@ -36,7 +36,8 @@ class Kinds(RealCase):
                 self.assertIsInstance(found, tuple, found)
                 text, report = found
                 self.assert_valid(report)
-                self.assertEqual([], wrong_figures(report) if "samples" in report else [])
+                if "samples" in report and report["kind"] != "crash":  # whose one sample takes no time
+                    self.assertEqual([], wrong_figures(report))
                 told = told_by(shown, report)
                 if told == "starved" != shown.name:
                     ignore(shown.name, "cause starved instead of %s" % shown.name)

@@ -6,36 +6,36 @@
 
 #define INNERMOST 6 /* frames between the program's call of a lock and the kernel, at most */
 
-/* Arrays, not pointers: the preload has no room for a relocation each. */
+/* clang-format off */
+#define LOCKS(X) \
+    X("pthread_mutex_lock", HD_LOCK_MUTEX, true) \
+    X("pthread_mutex_timedlock", HD_LOCK_MUTEX, true) \
+    X("pthread_mutex_clocklock", HD_LOCK_MUTEX, true) \
+    X("pthread_rwlock_rdlock", HD_LOCK_READ, true) \
+    X("pthread_rwlock_timedrdlock", HD_LOCK_READ, true) \
+    X("pthread_rwlock_clockrdlock", HD_LOCK_READ, true) \
+    X("pthread_rwlock_wrlock", HD_LOCK_WRITE, true) \
+    X("pthread_rwlock_timedwrlock", HD_LOCK_WRITE, true) \
+    X("pthread_rwlock_clockwrlock", HD_LOCK_WRITE, true) \
+    X("pthread_cond_wait", HD_LOCK_CONDITION, true) \
+    X("pthread_cond_timedwait", HD_LOCK_CONDITION, true) \
+    X("pthread_cond_clockwait", HD_LOCK_CONDITION, true) \
+    X("sem_wait", HD_LOCK_SEMAPHORE, true) \
+    X("sem_timedwait", HD_LOCK_SEMAPHORE, true) \
+    X("sem_clockwait", HD_LOCK_SEMAPHORE, true) \
+    X("pthread_barrier_wait", HD_LOCK_BARRIER, true) \
+    X("PyThread_acquire_lock_timed", HD_LOCK_PYTHON, false) \
+    X("g_cond_wait", HD_LOCK_CONDITION, false) \
+    X("g_cond_wait_until", HD_LOCK_CONDITION, false)
+/* clang-format on */
+
+#define SYMBOL(symbol, kind, glibc) symbol "\0"
+#define KIND(symbol, kind, glibc) {kind, glibc},
+static const char symbols[] = LOCKS(SYMBOL);
 static const struct {
-    char symbol[28];
     uint8_t kind;
     bool glibc; /* of glibc alone: a program may have a function of that name */
-} functions[] = {
-    {"pthread_mutex_lock", HD_LOCK_MUTEX, true},
-    {"pthread_mutex_timedlock", HD_LOCK_MUTEX, true},
-    {"pthread_mutex_clocklock", HD_LOCK_MUTEX, true},
-    {"pthread_rwlock_rdlock", HD_LOCK_READ, true},
-    {"pthread_rwlock_timedrdlock", HD_LOCK_READ, true},
-    {"pthread_rwlock_clockrdlock", HD_LOCK_READ, true},
-    {"pthread_rwlock_wrlock", HD_LOCK_WRITE, true},
-    {"pthread_rwlock_timedwrlock", HD_LOCK_WRITE, true},
-    {"pthread_rwlock_clockwrlock", HD_LOCK_WRITE, true},
-    {"pthread_cond_wait", HD_LOCK_CONDITION, true},
-    {"pthread_cond_timedwait", HD_LOCK_CONDITION, true},
-    {"pthread_cond_clockwait", HD_LOCK_CONDITION, true},
-    {"sem_wait", HD_LOCK_SEMAPHORE, true},
-    {"sem_timedwait", HD_LOCK_SEMAPHORE, true},
-    {"sem_clockwait", HD_LOCK_SEMAPHORE, true},
-    {"pthread_barrier_wait", HD_LOCK_BARRIER, true},
-    {"PyThread_acquire_lock_timed", HD_LOCK_PYTHON, false},
-    {"g_cond_wait", HD_LOCK_CONDITION, false},
-    {"g_cond_wait_until", HD_LOCK_CONDITION, false},
-};
-
-static const char *symbol(uint32_t index) {
-    return index < sizeof functions / sizeof functions[0] ? functions[index].symbol : NULL;
-}
+} functions[] = {LOCKS(KIND)};
 
 /* sem_wait and its kin jump to a function that waits until the count is not 0. It has no exported name and
  * lies right before its caller. */
@@ -68,7 +68,7 @@ static enum hd_lock_kind kind_of(struct hd_probe_context *ctx, const struct hd_c
     int libc = count != 0 ? hd_modules_at(ctx->modules, ctx->in_libc) : -1;
     for (uint32_t i = 0; i < count && i < INNERMOST; i++) {
         uint64_t start = frames[i].start;
-        int at = hd_functions_at(&ctx->locks, ctx->modules, symbol, start);
+        int at = hd_functions_at(&ctx->locks, ctx->modules, symbols, start);
         bool in_libc = libc >= 0 && hd_modules_at(ctx->modules, start) == libc;
         if (at >= 0 && (in_libc || !functions[at].glibc)) {
             kind = (enum hd_lock_kind)functions[at].kind;

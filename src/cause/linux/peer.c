@@ -147,7 +147,7 @@ static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *ou
 }
 
 bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t size) {
-    static const char *const tables[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6"};
+    static const char tables[][16] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6"};
     uint64_t until_cpu_ns = hd_os_thread_cpu_ns() + TABLE_CPU_NS_MAX;
     bool found = false;
     for (unsigned i = 0; i < sizeof tables / sizeof tables[0] && !found; i++) {

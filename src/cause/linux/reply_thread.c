@@ -11,53 +11,57 @@
 
 enum how { GDBUS, QDBUS, RESOLVER, QXCB, LIBC_RESOLVER };
 
+/* Words as bytes: no pointers for the loader to mend. A thread of its own waits for the reply, or none. */
 static const struct {
-    const char *awaited, *thread;
+    char awaited[24], thread[16];
 } hows[] = {
     [GDBUS] = {"a reply by D-Bus", "gdbus"},
     [QDBUS] = {"a reply by D-Bus", "QDBusConnection"},
-    [RESOLVER] = {"DNS", NULL},
-    [LIBC_RESOLVER] = {"DNS", NULL},                        /* on the thread itself */
+    [RESOLVER] = {"DNS", ""},
+    [LIBC_RESOLVER] = {"DNS", ""},                          /* on the thread itself */
     [QXCB] = {"a reply of the X server", "QXcbEventQueue"}, /* it reads what comes for all threads */
 };
 
-/* By exported names: of other functions nobody knows where they are in the process. */
-static const struct {
-    const char *symbol, *shown; /* to a person; NULL: the symbol */
-    enum how how;
-} requests[] = {
-    {"g_bus_get_sync", NULL, GDBUS},
-    {"g_dbus_connection_call_sync", NULL, GDBUS},
-    {"g_dbus_connection_call_with_unix_fd_list_sync", NULL, GDBUS},
-    {"g_dbus_connection_flush_sync", NULL, GDBUS},
-    {"g_dbus_connection_send_message_with_reply_sync", NULL, GDBUS},
-    {"g_dbus_object_manager_client_new_for_bus_sync", NULL, GDBUS},
-    {"g_dbus_object_manager_client_new_sync", NULL, GDBUS},
-    {"g_dbus_proxy_call_sync", NULL, GDBUS},
-    {"g_dbus_proxy_call_with_unix_fd_list_sync", NULL, GDBUS},
-    {"g_dbus_proxy_new_for_bus_sync", NULL, GDBUS},
-    {"g_dbus_proxy_new_sync", NULL, GDBUS},
-    {"g_socket_client_connect", NULL, RESOLVER}, /* the lookup itself leaves no exported name on the stack */
-    {"g_socket_client_connect_to_host", NULL, RESOLVER},
-    {"g_socket_client_connect_to_service", NULL, RESOLVER},
-    {"g_socket_client_connect_to_uri", NULL, RESOLVER},
-    {"_ZN14QDBusInterfaceC1ERK7QStringS2_S2_RK15QDBusConnectionP7QObject", "QDBusInterface::QDBusInterface",
-     QDBUS},
-    {"_ZN16QDBusPendingCall15waitForFinishedEv", "QDBusPendingCall::waitForFinished", QDBUS},
-    {"_ZN22QDBusAbstractInterface20callWithArgumentListEN5QDBus8CallModeERK7QStringRK5QListI8QVariantE",
-     "QDBusAbstractInterface::callWithArgumentList", QDBUS},
-    {"_ZNK15QDBusConnection4callERK12QDBusMessageN5QDBus8CallModeEi", "QDBusConnection::call", QDBUS},
-    {"getaddrinfo", NULL, LIBC_RESOLVER},
-    {"gethostbyname_r", NULL, LIBC_RESOLVER}, /* gethostbyname calls it */
-    {"gethostbyaddr_r", NULL, LIBC_RESOLVER}, /* and so do gethostbyaddr and getnameinfo */
-    {"xcb_request_check", NULL, QXCB},
-    {"xcb_wait_for_reply", NULL, QXCB},
-    {"xcb_wait_for_reply64", NULL, QXCB},
-};
+/* By exported names: of other functions nobody knows where they are in the process. And what is shown to a
+ * person, where that is another name. The lookup below g_socket_client_connect leaves no exported name on the
+ * stack. gethostbyname calls gethostbyname_r, gethostbyaddr and getnameinfo call gethostbyaddr_r. */
+/* clang-format off */
+#define REQUESTS(X) \
+    X("g_bus_get_sync", "", GDBUS) \
+    X("g_dbus_connection_call_sync", "", GDBUS) \
+    X("g_dbus_connection_call_with_unix_fd_list_sync", "", GDBUS) \
+    X("g_dbus_connection_flush_sync", "", GDBUS) \
+    X("g_dbus_connection_send_message_with_reply_sync", "", GDBUS) \
+    X("g_dbus_object_manager_client_new_for_bus_sync", "", GDBUS) \
+    X("g_dbus_object_manager_client_new_sync", "", GDBUS) \
+    X("g_dbus_proxy_call_sync", "", GDBUS) \
+    X("g_dbus_proxy_call_with_unix_fd_list_sync", "", GDBUS) \
+    X("g_dbus_proxy_new_for_bus_sync", "", GDBUS) \
+    X("g_dbus_proxy_new_sync", "", GDBUS) \
+    X("g_socket_client_connect", "", RESOLVER) \
+    X("g_socket_client_connect_to_host", "", RESOLVER) \
+    X("g_socket_client_connect_to_service", "", RESOLVER) \
+    X("g_socket_client_connect_to_uri", "", RESOLVER) \
+    X("_ZN14QDBusInterfaceC1ERK7QStringS2_S2_RK15QDBusConnectionP7QObject", \
+      "QDBusInterface::QDBusInterface", QDBUS) \
+    X("_ZN16QDBusPendingCall15waitForFinishedEv", "QDBusPendingCall::waitForFinished", QDBUS) \
+    X("_ZN22QDBusAbstractInterface20callWithArgumentListEN5QDBus8CallModeERK7QStringRK5QListI8QVariantE", \
+      "QDBusAbstractInterface::callWithArgumentList", QDBUS) \
+    X("_ZNK15QDBusConnection4callERK12QDBusMessageN5QDBus8CallModeEi", "QDBusConnection::call", QDBUS) \
+    X("getaddrinfo", "", LIBC_RESOLVER) \
+    X("gethostbyname_r", "", LIBC_RESOLVER) \
+    X("gethostbyaddr_r", "", LIBC_RESOLVER) \
+    X("xcb_request_check", "", QXCB) \
+    X("xcb_wait_for_reply", "", QXCB) \
+    X("xcb_wait_for_reply64", "", QXCB)
+/* clang-format on */
 
-static const char *symbol(uint32_t index) {
-    return index < sizeof requests / sizeof requests[0] ? requests[index].symbol : NULL;
-}
+#define SYMBOL(symbol, shown, how) symbol "\0"
+#define SHOWN(symbol, shown, how) shown "\0"
+#define HOW(symbol, shown, how) how,
+static const char symbols[] = REQUESTS(SYMBOL);
+static const char shown[] = REQUESTS(SHOWN);
+static const uint8_t how_of[] = {REQUESTS(HOW)};
 
 static int module_of(struct hd_modules *m, const struct hd_frame *f) {
     return hd_modules_at(m, hd_frame_lookup_pc(f));
@@ -95,24 +99,26 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
                           uint32_t count, struct hd_probe *out) {
     uint32_t i = 0;
     int found = -1;
-    for (; i < count && (found = hd_functions_at(known, m, symbol, frames[i].start)) < 0; i++) {
+    for (; i < count && (found = hd_functions_at(known, m, symbols, frames[i].start)) < 0; i++) {
     }
     if (found < 0 || calls_back(m, frames, i)) {
         return NULL;
     }
     for (int library = module_of(m, &frames[i]); i < count && module_of(m, &frames[i]) == library; i++) {
-        int at = hd_functions_at(known, m, symbol, frames[i].start);
+        int at = hd_functions_at(known, m, symbols, frames[i].start);
         found = at >= 0 ? at : found;
     }
+    enum how how = (enum how)how_of[found];
     bool socket = out->fd_kind == HD_FD_INET || out->fd_kind == HD_FD_UNIX;
-    if (socket != (requests[found].how == LIBC_RESOLVER)) {
+    if (socket != (how == LIBC_RESOLVER)) {
         return NULL; /* another thread's socket is not seen here; a connection of the thread's own is no DNS
                       */
     }
-    out->request = requests[found].shown != NULL ? requests[found].shown : requests[found].symbol;
-    out->display = requests[found].how == QXCB;
-    out->awaited = hows[requests[found].how].awaited;
-    return hows[requests[found].how].thread;
+    out->request = hd_functions_name(shown, (uint32_t)found);
+    out->request = out->request[0] != '\0' ? out->request : hd_functions_name(symbols, (uint32_t)found);
+    out->display = how == QXCB;
+    out->awaited = hows[how].awaited;
+    return hows[how].thread[0] != '\0' ? hows[how].thread : NULL;
 }
 
 /* ---- the thread that waits for the reply ------------------------------------------------------ */
