@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -53,8 +52,6 @@ static struct ids own_ids(void) {
     return now;
 }
 
-static _Atomic unsigned changing; /* threads in such a call: libc has one change everybody after the other */
-
 void hd_attach_store_rights(void) {
     memset(&ours, 0, sizeof ours);
     ours.ids = own_ids();
@@ -65,7 +62,7 @@ void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
         ours.ids = own_ids();
     }
-    atomic_fetch_sub(&changing, 1);
+    atomic_fetch_sub(&hd_follow_id_changes, 1);
 }
 
 /* The first three sets; 0: of the calling thread. */
@@ -80,20 +77,27 @@ static bool read_capabilities(int tid, uint64_t sets[HD_CAPS_SETS]) {
     return read;
 }
 
-static bool has_the_same_capabilities(int tid) {
-    uint64_t own[HD_CAPS_SETS], its[HD_CAPS_SETS];
-    return read_capabilities(0, own) && read_capabilities(tid, its) &&
-           own[HD_CAPS_PERMITTED] == its[HD_CAPS_PERMITTED] &&
+static bool has_these(const uint64_t own[HD_CAPS_SETS], int tid) {
+    uint64_t its[HD_CAPS_SETS];
+    return read_capabilities(tid, its) && own[HD_CAPS_PERMITTED] == its[HD_CAPS_PERMITTED] &&
            own[HD_CAPS_EFFECTIVE] == its[HD_CAPS_EFFECTIVE];
+}
+
+/* The worker may come down to less later than the monitor. */
+static bool have_the_same_capabilities(int monitor) {
+    const struct hd_run *run = hd_run_current();
+    int worker = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
+    uint64_t own[HD_CAPS_SETS];
+    return read_capabilities(0, own) && has_these(own, monitor) && (worker == 0 || has_these(own, worker));
 }
 
 /* Whether a thread of ours, born with the rights of the program's first, would come to the same as the
  * caller. */
 static bool has_the_same_rights(int tid) {
     struct ids own = own_ids();
-    bool same =
-        memcmp(&own, &ours.ids, sizeof own) == 0 || atomic_load(&changing) > 1; /* noted when they are done */
-    return same && !ours.others_groups && has_the_same_capabilities(tid) &&
+    bool same = memcmp(&own, &ours.ids, sizeof own) == 0 ||
+                atomic_load(&hd_follow_id_changes) > 1; /* stored when they are done */
+    return same && !ours.others_groups && have_the_same_capabilities(tid) &&
            hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_securebits();
 }
 
@@ -139,7 +143,7 @@ static void end_threads(void) {
 
 void hd_attach_before_id_change(void) {
     int saved = errno;
-    atomic_fetch_add(&changing, 1);
+    atomic_fetch_add(&hd_follow_id_changes, 1);
     int tid = hd_attach_own_thread();
     if (tid != 0 && !has_the_same_rights(tid)) {
         end_threads();
@@ -234,13 +238,6 @@ void hd_attach_gave_up(enum hd_given_up what, unsigned number) {
 /* ---- the root --------------------------------------------------------------------------------------- */
 
 bool hd_attach_has_same_root(void) {
-    static uint64_t root[2]; /* device and inode of what was / at first */
-    struct stat st;
-    if (hd_os.stat_at(AT_FDCWD, "/", &st, 0) != 0) {
-        return false;
-    }
-    bool first = root[1] == 0;
-    root[0] = first ? st.st_dev : root[0];
-    root[1] = first ? st.st_ino : root[1];
-    return root[0] == st.st_dev && root[1] == st.st_ino;
+    static uint64_t root[2];
+    return hd_credentials_have_root(root, false);
 }

@@ -45,7 +45,7 @@ void hd_monitor_follow(struct hd_monitor *m, bool parks) {
     }
     self.checked_ns = now_ns;
     self.may_have_run = !parks;
-    int rc = hd_follow_main();
+    int rc = hd_follow_main(false);
     if (rc == -EPERM || (rc >= 0 && worker_exceeds(m))) {
         end_threads(m, rc == -EPERM && hd_follow_is_filter());
     } else if (rc > 0) {

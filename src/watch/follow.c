@@ -2,10 +2,12 @@
 #include "watch/follow.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
+#include "base/hash.h"
+
+#define CHANGE_NS (2 * HD_NS_PER_MS) /* a change of ids is shorter */
+#define LOOKS_MAX 50
 #define ANSWER_NS (150 * HD_NS_PER_MS) /* beyond that the worker is at a disk */
 
 /* Each thread's own: its descriptors are of its table. */
@@ -17,46 +19,48 @@ static __thread struct {
     uint64_t root[2]; /* device and inode */
 } self;
 
-/* Whether it is another one than when that was stored. */
-static bool root_changed(bool store) {
-    struct stat st = {0};
-    (void)hd_os.stat_at(AT_FDCWD, "/", &st, 0);
-    bool changed = self.root[0] != st.st_dev || self.root[1] != st.st_ino;
-    self.root[0] = store ? st.st_dev : self.root[0];
-    self.root[1] = store ? st.st_ino : self.root[1];
-    return changed;
-}
-
 void hd_follow_open(void) {
     hd_credentials_open(&self.main_fd, &self.own_fd);
-    (void)root_changed(true);
+    (void)hd_credentials_have_root(self.root, true);
 }
 
-static uint64_t hash_of(const struct hd_credentials *c) {
-    uint64_t hash = 0;
-    for (size_t i = 0; i < sizeof *c; i++) {
-        hash = (hash ^ ((const uint8_t *)c)[i]) * 0x100000001b3ULL;
+_Atomic uint32_t hd_follow_id_changes;
+
+/* libc has one thread after the other change its ids, and ends the process where not all can. So none of ours
+ * comes down while the main thread may be only the first that has. */
+static bool is_passing(unsigned looks, bool at_once) {
+    bool changes = atomic_load(&hd_follow_id_changes) != 0; /* after both were read */
+    bool passing = looks < LOOKS_MAX && (changes || (!at_once && looks == 0));
+    if (passing) {
+        hd_os_nap(CHANGE_NS);
     }
-    return hash | 1;
+    return passing;
 }
 
-int hd_follow_main(void) {
+int hd_follow_main(bool at_once) {
     struct hd_credentials main, own;
-    int rc = hd_credentials_read(self.main_fd, &main);
-    uint64_t hash = hash_of(&main);
-    if (rc != 0 || hash == self.main) {
-        return rc;
-    }
-    rc = hd_credentials_read(self.own_fd, &own);
-    if (rc == 0 && hd_credentials_exceed(&own, &main)) {
-        hd_credentials_lower(&own, &main);
+    bool exceeds, first = self.main == 0;
+    uint64_t hash;
+    unsigned looks = 0;
+    do {
+        int rc = hd_credentials_read(self.main_fd, &main);
+        hash = hd_hash(HD_HASH_BEGIN, &main, sizeof main) | 1;
+        if (rc != 0 || hash == self.main) {
+            return rc;
+        }
         rc = hd_credentials_read(self.own_fd, &own);
+        if (rc != 0) {
+            return rc;
+        }
+        exceeds = hd_credentials_exceed(&own, &main);
+    } while (exceeds && is_passing(looks++, at_once));
+    if (exceeds && atomic_load(&hd_follow_id_changes) == 0) {
+        hd_credentials_lower(&own, &main);
+        exceeds = hd_credentials_read(self.own_fd, &own) != 0 || hd_credentials_exceed(&own, &main);
     }
-    bool exceeds = rc == 0 && hd_credentials_exceed(&own, &main);
-    bool first = self.main == 0;
     self.filter = exceeds && (own.seccomp < main.seccomp || own.filters < main.filters);
-    self.main = rc == 0 && !exceeds ? hash : 0;
-    return exceeds ? -EPERM : rc == 0 ? !first : rc;
+    self.main = exceeds ? 0 : hash;
+    return exceeds ? -EPERM : !first;
 }
 
 bool hd_follow_is_filter(void) {
@@ -66,15 +70,15 @@ bool hd_follow_is_filter(void) {
 bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine)(void *of), void *of) {
     uint32_t number = atomic_load(&r->channel.follow_number);
     _Atomic uint32_t *answer = &r->channel.followed[which];
-    if (number == self.number || (confine == NULL && root_changed(false))) {
+    if (number == self.number || (confine == NULL && !hd_credentials_have_root(self.root, false))) {
         return false;
     }
     self.number = number;
-    if (root_changed(true)) {
+    if (!hd_credentials_have_root(self.root, true)) {
         confine(of);
     }
     self.main = 0; /* libc may have changed ours meanwhile, with all threads' */
-    bool failed = hd_follow_main() != 0;
+    bool failed = hd_follow_main(true) != 0;
     atomic_store(answer, number << 1 | (uint32_t)failed);
     hd_os.futex_wake((uint32_t *)answer, INT_MAX, false);
     return true;

@@ -12,9 +12,13 @@
 /* On a thread of ours, before what follows: opens what it reads, in its table. */
 void hd_follow_open(void);
 
+/* Threads of the program in a call of libc that changes the ids of all threads: the preload counts them. */
+extern _Atomic uint32_t hd_follow_id_changes;
+
 /* On it: comes down to the main thread's rights, where they have changed since the last time. 0; 1: they had;
- * -EPERM: it has a right still that the main thread has not; or what reading said. */
-int hd_follow_main(void);
+ * -EPERM: it has a right still that the main thread has not; or what reading said. `at_once`: the main thread
+ * waits, and changes no ids meanwhile. */
+int hd_follow_main(bool at_once);
 
 /* On it, after -EPERM: that is a filter. */
 bool hd_follow_is_filter(void);

@@ -53,7 +53,6 @@ static void init(struct hd_worker *k) {
         atomic_store_explicit(&k->run->channel.worker_tid, k->own_tid, memory_order_relaxed);
         atomic_store_explicit(&k->run->channel.kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
     }
-    follow_early(k);
     hd_modules_init_live(&k->modules, k->probe.mem_fd);
     follow_early(k);
     hd_unwinder_init(k->unwinder, &k->modules);

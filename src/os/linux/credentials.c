@@ -6,7 +6,9 @@
 #include <linux/capability.h>
 #include <linux/prctl.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/hash.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/syscall.h"
 #include "os/os.h"
@@ -40,20 +42,20 @@ static void take_first(const char *text, struct hd_credentials *out) {
     take_ids(line_of(text, "Uid:"), out->user);
     take_ids(line_of(text, "Gid:"), out->group);
     const char *groups = line_of(text, "Groups:");
-    for (unsigned i = 0; i < GROUPS_BYTES && groups[i] != '\0' && groups[i] != '\n'; i++) {
-        out->groups = (out->groups ^ (uint8_t)groups[i]) * 0x100000001b3ULL;
+    size_t n = 0;
+    while (n < GROUPS_BYTES && groups[n] != '\0' && groups[n] != '\n') {
+        n++;
     }
+    out->groups = hd_hash(0, groups, n);
 }
 
 /* Of the last one. */
 static void take_last(const char *text, struct hd_credentials *out) {
     static const char keys[] =
         "CapInh:\0CapPrm:\0CapEff:\0CapBnd:\0CapAmb:\0NoNewPrivs:\0Seccomp:\0Seccomp_filters:\0";
-    uint64_t *to[] = {&out->no_new_privs, &out->seccomp, &out->filters};
-    unsigned i = 0;
-    for (const char *key = keys; *key != '\0'; key += strlen(key) + 1, i++) {
-        bool caps = i < HD_CAPS_SETS;
-        *(caps ? &out->capabilities[i] : to[i - HD_CAPS_SETS]) = value_of(line_of(text, key), caps ? 16 : 10);
+    const char *key = keys;
+    for (unsigned i = 0; i < HD_CREDENTIALS_NUMBERS; i++, key += strlen(key) + 1) {
+        out->numbers[i] = value_of(line_of(text, key), i < HD_CAPS_SETS ? 16 : 10);
     }
 }
 
@@ -126,7 +128,18 @@ void hd_credentials_lower(const struct hd_credentials *own, const struct hd_cred
                                                   (uint32_t)(left[HD_CAPS_INHERITABLE] >> (32 * i))};
     }
     (void)hd_syscall2(SYS_capset, &header, caps);
-    if (own->no_new_privs < other->no_new_privs) {
+    if (other->no_new_privs != 0) {
         (void)hd_syscall6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
     }
+}
+
+bool hd_credentials_have_root(uint64_t root[2], bool store) {
+    struct stat st;
+    if (hd_os.stat_at(AT_FDCWD, "/", &st, 0) != 0) {
+        return false;
+    }
+    bool first = root[1] == 0, same = first || (root[0] == st.st_dev && root[1] == st.st_ino);
+    root[0] = first || store ? st.st_dev : root[0];
+    root[1] = first || store ? st.st_ino : root[1];
+    return same;
 }

@@ -17,12 +17,19 @@ enum hd_capability_set {
     HD_CAPS_SETS,
 };
 
+#define HD_CREDENTIALS_NUMBERS (HD_CAPS_SETS + 3)
+
 struct hd_credentials {
     uint64_t user[3], group[3]; /* real, effective, saved */
     uint64_t groups;            /* a hash of the others, of some hundred at most */
-    uint64_t capabilities[HD_CAPS_SETS];
-    uint64_t no_new_privs;
-    uint64_t seccomp, filters; /* its mode; how many, where the kernel counts them */
+    union {
+        uint64_t numbers[HD_CREDENTIALS_NUMBERS];
+        struct {
+            uint64_t capabilities[HD_CAPS_SETS];
+            uint64_t no_new_privs;
+            uint64_t seccomp, filters; /* its mode; how many, where the kernel counts them */
+        };
+    };
 };
 
 /* Opens the files of the main thread and of the calling one; less than zero: it cannot be opened. */
@@ -39,5 +46,9 @@ bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_cre
 /* The calling thread, whose are `own`, gives up what it can of what `other` has not: capabilities, and new
  * privileges by exec. */
 void hd_credentials_lower(const struct hd_credentials *own, const struct hd_credentials *other);
+
+/* Whether / is still the folder of `root`, its device and inode; zeros: it is, and is stored. With `store`
+ * what it is now is stored, too. */
+bool hd_credentials_have_root(uint64_t root[2], bool store);
 
 #endif
