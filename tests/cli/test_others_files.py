@@ -16,7 +16,7 @@ import zlib
 
 import support_unit_filter
 from support_dump import Programs, dump
-from support_fleet import Collector, small_report
+from support_fleet import Collector, need_fleet, small_report
 from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, environment, main, wait_until
 
 NAMER = os.path.join(BUILD, "libexec/hangdog/hangdog-name")
@@ -159,6 +159,7 @@ class OthersFiles(Nobodys):
         return file_name
 
     def test_a_bomb_costs_upload_and_show_a_gibibyte_at_most(self):
+        need_fleet()
         path = self.bomb()
         report = self.report_of(path)
         upload = ("upload", "--spool", os.path.dirname(report), "--to", "http://127.0.0.1:1", "--key", "hds_" + "0" * 32, "--retries", "0")
@@ -184,6 +185,7 @@ class OthersFiles(Nobodys):
 
     def test_upload_with_the_rights_of_its_service(self):
         """It reads the spool of another user, names its report, and removes it."""
+        need_fleet()
         unit = os.path.join(BUILD, "systemd/system/hangdog-upload.service")
         with open(unit, encoding="utf-8") as file:
             rights = re.search(r"(?m)^CapabilityBoundingSet=(.*)$", file.read())[1].replace("CAP_", "+").lower().split()
