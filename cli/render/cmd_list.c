@@ -111,7 +111,8 @@ const struct command command_list = {
         "report.\n\n"
         "On a terminal long functions are shortened to the width, then apps. Elsewhere nothing is cut, there is no "
         "header, and times have their dates.\n\n",
-    .instead = {{"group", "hangdog stats"}, {"limit", "hangdog list -n"}},
+    .instead = {{.option = "group", .command = "hangdog stats"},
+                {.option = "limit", .command = "hangdog list -n"}},
     .deep = true,
     .options = list_options,
     .run = cmd_list,
