@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/export/select.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/base/error.h"
 #include "cli/base/libexec.h"
@@ -72,11 +74,16 @@ static void add_all(struct selection *s) {
         return;
     }
     for (size_t i = 0; i < files.count; i++) {
-        json_t *report = report_load(files.file[i].path, &why);
-        if (report == NULL && !report_is_gone(files.file[i].path)) {
-            s->status = error_print(&why);
+        const char *path = files.file[i].path;
+        errno = 0;
+        json_t *report =
+            export_is_of_spool(s->options) ? report_load_head(path, &why) : report_load(path, &why);
+        if (report == NULL && !report_is_gone(path)) {
+            bool unread = errno == ENOMEM || access(path, R_OK) != 0;
+            error_print(&why);
+            s->status = unread ? EXIT_ERROR : s->status; /* what is no report is missing in no answer */
         } else if (report != NULL && passes(s, report)) {
-            add(s, report, files.file[i].path);
+            add(s, report, path);
         } else {
             json_decref(report);
         }

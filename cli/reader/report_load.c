@@ -16,6 +16,7 @@
 #include "report/spool_files.h"
 #include "symbolizer/regular_file.h"
 
+#define HEAD_BYTES 4096 /* what stands before the stacks is a quarter of it */
 #define FORMAT "hangdog-report/1"
 #define FORMAT_PREFIX "hangdog-report/"
 /* The largest report has 100 stacks of 256 functions, half of them of scripts, and is of some 10 MB. What is
@@ -168,6 +169,56 @@ json_t *report_load(const char *path, struct problem *why) {
     }
     if (report != NULL)
         see_whether_it_died(path, report);
+    return report;
+}
+
+/* Where the member of the outermost object begins, with its comma; 0: it is not among these bytes. */
+static size_t find_member(const char *text, size_t bytes, const char *name) {
+    size_t n = strlen(name);
+    int depth = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        depth += text[i] == '{' || text[i] == '[' ? 1 : text[i] == '}' || text[i] == ']' ? -1 : 0;
+        if (text[i] != '"')
+            continue;
+        size_t start = i;
+        for (i++; i < bytes && text[i] != '"'; i++)
+            i += text[i] == '\\';
+        if (depth == 1 && i < bytes && i - start == n + 1 && memcmp(text + start + 1, name, n) == 0)
+            for (; start > 0; start--)
+                if (text[start] == ',')
+                    return start;
+    }
+    return 0;
+}
+
+/* The first bytes of a longer file that ends by a brace; 0: it is another one. */
+static size_t read_head(const char *path, char text[HEAD_BYTES + 1]) {
+    struct stat st;
+    char end[2];
+    ssize_t n = 0;
+    int fd = ordinary_file_open(path, &st);
+    if (fd >= 0 && st.st_size > HEAD_BYTES && st.st_size <= FILE_BYTES_MAX &&
+        pread(fd, end, sizeof end, st.st_size - (off_t)sizeof end) == sizeof end &&
+        (end[1] == '}' || (end[0] == '}' && end[1] == '\n')))
+        n = pread(fd, text, HEAD_BYTES, 0);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+json_t *report_load_head(const char *path, struct problem *why) {
+    char text[HEAD_BYTES + 1];
+    size_t bytes = find_member(text, read_head(path, text), "hot_stack");
+    json_t *report = NULL;
+    if (bytes != 0) {
+        text[bytes] = '}';
+        report = json_loadb(text, bytes + 1, 0, NULL);
+    }
+    if (report == NULL || !is_understood(path, report, why)) {
+        json_decref(report);
+        return report_load(path, why);
+    }
+    see_whether_it_died(path, report);
     return report;
 }
 

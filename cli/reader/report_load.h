@@ -14,6 +14,9 @@
 /* Reads a report and checks that it is one and of a version that is understood. NULL, and why; with errno at
  * 0 before, it is ENOMEM where there was no memory. */
 json_t *report_load(const char *path, struct problem *why);
+/* The same without the stacks, which are most of it: of a file that ends as a report does, the members before
+ * them. Where that is no report, the whole file is read. */
+json_t *report_load_head(const char *path, struct problem *why);
 /* After that: another program has removed it meanwhile, for the spool's limits say. */
 bool report_is_gone(const char *path);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/reader/summaries.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/base/error.h"
 #include "cli/base/libexec.h"
@@ -14,6 +16,7 @@
 #include "cli/base/shell_quote.h"
 #include "cli/base/suggestion.h"
 #include "cli/reader/frame_origin.h"
+#include "cli/reader/groups.h"
 #include "cli/reader/own_frame.h"
 #include "cli/reader/report_find.h"
 #include "cli/reader/report_load.h"
@@ -55,8 +58,7 @@ static json_t *own_of(const json_t *frame) {
 }
 
 static json_t *summary_of(const json_t *report, const char *path) {
-    const json_t *app = json_object_get(report, "app"), *own = report_own_frame(report);
-    char *place = report_frame_place(report, own);
+    const json_t *app = json_object_get(report, "app");
     size_t version_bytes;
     const char *version = report_version(report, &version_bytes);
     json_t *out = json_object();
@@ -66,16 +68,8 @@ static json_t *summary_of(const json_t *report, const char *path) {
     json_object_set(out, "started_at", json_object_get(report, "started_at"));
     json_object_set(out, "duration_ns", json_object_get(report, "duration_ns"));
     json_object_set(out, "cause", json_object_get(json_object_get(report, "cause"), "kind"));
-    json_object_set(out, "function", json_object_get(own, "function"));
-    if (place != NULL) {
-        json_object_set_new(out, "place", json_string(place));
-    }
-    free(place);
     json_object_set(out, "app", json_object_get(app, "name"));
     json_object_set(out, "pid", json_object_get(app, "pid"));
-    if (own != NULL) {
-        json_object_set_new(out, "own", own_of(own));
-    }
     json_object_set(out, "fingerprint", json_object_get(report, "fingerprint"));
     json_object_set(out, "session", json_object_get(app, "session"));
     if (version != NULL) {
@@ -84,6 +78,60 @@ static json_t *summary_of(const json_t *report, const char *path) {
     json_object_set_new(out, "brief", json_boolean(json_object_get(report, "repeat_of") != NULL));
     json_object_set(out, "suppressed", json_object_get(json_object_get(report, "session"), "suppressed"));
     return out;
+}
+
+/* What the stacks say. */
+static json_t *name_of(const json_t *report) {
+    const json_t *own = report_own_frame(report);
+    char *place = report_frame_place(report, own);
+    json_t *out = json_object();
+    json_object_set(out, "function", json_object_get(own, "function"));
+    if (place != NULL) {
+        json_object_set_new(out, "place", json_string(place));
+    }
+    if (own != NULL) {
+        json_object_set_new(out, "own", own_of(own));
+    }
+    free(place);
+    return out;
+}
+
+static void add_name(struct summaries *s, json_t *row, bool exactly) {
+    struct problem why;
+    const char *path = report_text(row, "file");
+    bool known =
+        !exactly && json_object_get(row, "fingerprint") != NULL && json_object_get(row, "version") != NULL;
+    char *key = groups_key(row, (const char *const[]){"app", "version", "fingerprint", "kind", NULL});
+    json_t *name = known && key != NULL ? json_object_get(s->named, key) : NULL;
+    if (name != NULL || strcmp(report_text(row, "kind"), "session") == 0) {
+        json_object_update(row, name);
+        free(key);
+        return;
+    }
+    json_t *report = report_load(path, &why);
+    if (report != NULL && s->symbolizer != NULL) {
+        report_symbolicate(report, s->symbolizer, report_owner(path), REPORT_HOT, NULL);
+    }
+    if (report != NULL) {
+        name = name_of(report);
+        json_object_update(row, name);
+        json_object_set_new(s->named, key != NULL && known ? key : path, name);
+    } else if (!report_is_gone(path)) {
+        error_print(&why);
+    }
+    json_decref(report);
+    free(key);
+}
+
+void summaries_name(struct summaries *s, json_t *row) {
+    add_name(s, row, true);
+}
+
+const json_t *summaries_rows(struct summaries *s, bool named) {
+    for (size_t i = json_array_size(s->rows); named && i-- > 0;) {
+        add_name(s, json_array_get(s->rows, i), false);
+    }
+    return s->rows;
 }
 
 static int parse_since(const struct command *c, const struct summary_options *o, char since[MOMENT_BYTES],
@@ -100,21 +148,36 @@ static int parse_since(const struct command *c, const struct summary_options *o,
     return 0;
 }
 
+static void count_end(struct summaries *out, const char *text) {
+    char key[END_MIN + 1];
+    snprintf(key, sizeof key, "%s", text);
+    json_int_t before = json_integer_value(json_object_get(out->ends, key));
+    json_object_set_new(out->ends, key, json_integer(before + 1));
+}
+
 static void keep_ids(const struct report_files *files, struct summaries *out) {
     out->id = calloc(files->count + 1, sizeof *out->id);
+    out->ends = json_object();
     for (size_t i = 0; out->id != NULL && i < files->count; i++) {
-        out->id[i] = strdup(files->file[i].id);
+        const char *id = files->file[i].id;
+        size_t n = strlen(id);
+        out->id[i] = strdup(id);
+        count_end(out, id);
+        count_end(out, n > END_MIN ? id + n - END_MIN : id);
     }
     out->count = files->count;
 }
 
 static void read_file(const char *path, const struct summary_options *o, const char *since,
-                      struct symbolizer *symbolizer, struct summaries *out, struct problem *first) {
+                      struct summaries *out, struct problem *first) {
     struct problem why;
-    json_t *report = report_load(path, &why);
+    errno = 0;
+    json_t *report = report_load_head(path, &why);
     if (report == NULL) {
+        bool unread = errno == ENOMEM || access(path, R_OK) != 0;
         if (!report_is_gone(path)) {
             *first = out->failed++ == 0 ? why : *first;
+            out->unread |= unread;
             if (o->verbose) {
                 error_print(&why);
             }
@@ -123,12 +186,20 @@ static void read_file(const char *path, const struct summary_options *o, const c
     }
     json_object_set_new(out->apps, report_text(json_object_get(report, "app"), "name"), json_true());
     if (passes(report, o, since)) {
-        if (symbolizer != NULL) {
-            report_symbolicate(report, symbolizer, report_owner(path), REPORT_HOT, NULL);
-        }
         json_array_append_new(out->rows, summary_of(report, path));
     }
     json_decref(report);
+}
+
+/* An id begins with the milliseconds at which its hang began or its session ended: no file is opened of one
+ * that is older. */
+static bool is_older(const char *id, time_t from) {
+    char digits[13];
+    if (from == 0 || strlen(id) != REPORT_ID_CHARS || id[14] != '7') {
+        return false;
+    }
+    snprintf(digits, sizeof digits, "%.8s%.4s", id, id + 9);
+    return strtoull(digits, NULL, 16) / 1000 + 1 < (unsigned long long)from;
 }
 
 int summaries_read(const struct command *c, const struct summary_options *o, struct summaries *out) {
@@ -144,16 +215,18 @@ int summaries_read(const struct command *c, const struct summary_options *o, str
         return error_print(&why);
     }
     memory_keep_to_room(); /* a text that is no report takes fifty times its size until that is known */
-    struct symbolizer *symbolizer =
+    out->symbolizer =
         o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     out->rows = json_array();
     out->apps = json_object();
+    out->named = json_object();
     out->where = strdup(files.where);
     out->unread = files.unread;
     keep_ids(&files, out);
     for (size_t i = 0; i < files.count; i++) {
-        if (o->id == NULL || report_id_matches(files.file[i].id, o->id)) {
-            read_file(files.file[i].path, o, since, symbolizer, out, &first);
+        if ((o->id == NULL || report_id_matches(files.file[i].id, o->id)) &&
+            !is_older(files.file[i].id, out->from)) {
+            read_file(files.file[i].path, o, since, out, &first);
         }
     }
     if (out->failed == 1 && !o->verbose) {
@@ -161,9 +234,12 @@ int summaries_read(const struct command *c, const struct summary_options *o, str
     } else if (out->failed > 1 && !o->verbose) {
         print_error("%zu of %zu files are not reports (-v)", out->failed, files.count);
     }
-    symbolizer_destroy(symbolizer);
     reports_free(&files);
     return 0;
+}
+
+bool summaries_lack_reports(const struct summaries *s) {
+    return s->unread || (s->failed > 0 && s->failed == s->count);
 }
 
 void summaries_free(struct summaries *s) {
@@ -174,10 +250,16 @@ void summaries_free(struct summaries *s) {
     free(s->where);
     json_decref(s->rows);
     json_decref(s->apps);
+    json_decref(s->named);
+    json_decref(s->ends);
+    symbolizer_destroy(s->symbolizer);
 }
 
 size_t summaries_id_end(const struct summaries *s, const char *id) {
     size_t all = strlen(id), end = all < END_MIN ? all : END_MIN;
+    if (json_integer_value(json_object_get(s->ends, id + all - end)) == 1) {
+        return end;
+    }
     for (size_t i = 0; s->id != NULL && i < s->count; i++) {
         const char *other = s->id[i];
         size_t n = strlen(other);

@@ -28,20 +28,31 @@ struct summary_options {
 #define SUMMARY_CAUSES "cpu|lock|disk|network|sleep|child|page-fault|starved|ui|gil|gc|unknown"
 
 struct summaries {
-    /* By time, the newest last. Members: id file kind started_at duration_ns cause function place app pid own
-     * {function,file,line} fingerprint session version brief, and of a session `suppressed`. */
+    /* By time, the newest last. Members: id file kind started_at duration_ns cause app pid fingerprint
+     * session version brief, and of a session `suppressed`. summaries_name adds function place own
+     * {function,file,line}. */
     json_t *rows;
     json_t *apps;  /* names of the apps that have reports, as keys */
     size_t count;  /* reports in the spool, whatever the filter */
-    size_t failed; /* files that are no report: an error is printed for them */
+    size_t failed; /* files that are no report: an error is printed for them, and the answer is right */
     char **id;     /* of all reports, `count` of them */
     time_t from;   /* of --since; 0: not given. It lets all sessions pass: they may end later */
-    bool unread;   /* a folder could not be read */
+    bool unread;   /* a folder or a file could not be read */
+    json_t *ends;  /* how many ids have these 6 characters at an end */
     char *where;   /* the folder */
+    struct symbolizer *symbolizer;
+    json_t *named; /* what was added to one report, for those of its fingerprint */
 };
 
 /* 0, or the exit status after an error. The caller frees in both cases. */
 int summaries_read(const struct command *c, const struct summary_options *o, struct summaries *out);
+/* Adds a row's function: reads the report's stacks. */
+void summaries_name(struct summaries *s, json_t *row);
+/* All rows, with their functions if `named`: one may have the lines of a newer report of the same program and
+ * fingerprint, for that is faster. Borrowed. */
+const json_t *summaries_rows(struct summaries *s, bool named);
+/* The exit status of an answer: not each file that should count does. */
+bool summaries_lack_reports(const struct summaries *s);
 void summaries_free(struct summaries *s);
 
 /* How many last characters of this id no other report's id ends or starts with; at least 6. */

@@ -52,12 +52,13 @@ static char *key_of_id(const json_t *summary) {
 }
 
 /* The newest first. */
-static void print_reports(const struct summaries *s) {
+static void print_reports(struct summaries *s) {
     json_t *rows = groups_make(s->rows, key_of_id);
     size_t count = json_array_size(rows);
     print_word("latest", "the last hang");
     for (size_t i = count; i-- > (count > ROWS ? count - ROWS : 0);) {
-        const json_t *row = json_array_get(rows, i);
+        json_t *row = json_array_get(rows, i);
+        summaries_name(s, row);
         char id[37], description[1024], *function = row_function(row);
         const char *app = json_string_value(json_object_get(row, "app"));
         const char *file = base_name(json_string_value(json_object_get(row, "file")));

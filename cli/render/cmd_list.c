@@ -183,11 +183,12 @@ static void say_older(size_t older, const struct options *o) {
     fprintf(stderr, "%s%zu older: %s%s\n", dim ? "\033[2m" : "", older, command, dim ? "\033[0m" : "");
 }
 
-static void print_rows(const json_t *rows, size_t first, const struct summaries *s) {
+static void print_rows(const json_t *rows, size_t first, struct summaries *s) {
     struct table t;
     bool terminal = isatty(STDOUT_FILENO) != 0;
     table_start(&t, columns);
     for (size_t i = first; i < json_array_size(rows); i++) {
+        summaries_name(s, json_array_get(rows, i));
         add_row(&t, json_array_get(rows, i), s, terminal);
     }
     table_print(stdout, &t, terminal ? terminal_columns(STDOUT_FILENO) : 0,
@@ -206,11 +207,12 @@ void cmd_list_matches(const char *spool, const char *id) {
     }
 }
 
-static void print_json(json_t *rows, size_t first) {
+static void print_json(json_t *rows, size_t first, struct summaries *s) {
     static const char *const inner[] = {"brief", "suppressed"};
     json_t *out = json_array();
     for (size_t i = first; i < json_array_size(rows); i++) {
         json_t *row = json_array_get(rows, i);
+        summaries_name(s, row);
         for (size_t m = 0; m < sizeof inner / sizeof inner[0]; m++) {
             json_object_del(row, inner[m]);
         }
@@ -238,7 +240,7 @@ static int cmd_list(int argc, char **argv) {
     size_t count = json_array_size(rows), most = o.rows >= 0 ? (size_t)o.rows : o.json ? 0 : ROWS;
     size_t older = most != 0 && count > most ? count - most : 0;
     if (o.json) {
-        print_json(rows, older);
+        print_json(rows, older, &s);
     } else {
         print_rows(rows, older, &s);
     }
@@ -248,7 +250,7 @@ static int cmd_list(int argc, char **argv) {
     } else if (older > 0 && !o.json && !options_quiet()) {
         say_older(older, &o);
     }
-    status = s.failed > 0 || s.unread ? EXIT_ERROR : status;
+    status = summaries_lack_reports(&s) ? EXIT_ERROR : status;
     json_decref(rows);
     summaries_free(&s);
     return status;

@@ -382,7 +382,7 @@ static int cmd_stats(int argc, char **argv) {
     if (status != 0) {
         return status;
     }
-    struct sums sums = add_up(s.rows, s.from, ways[by].key);
+    struct sums sums = add_up(summaries_rows(&s, by == 0 || o.json), s.from, ways[by].key);
     if (o.json) {
         print_json(sums.rows);
     } else {
@@ -393,7 +393,7 @@ static int cmd_stats(int argc, char **argv) {
     if (json_array_size(sums.rows) == 0 && sums.watched_ns == 0 && !o.json) {
         summaries_say_none(&s, &o.read);
     }
-    status = s.failed > 0 || s.unread ? EXIT_ERROR : status;
+    status = summaries_lack_reports(&s) ? EXIT_ERROR : status;
     json_decref(sums.rows);
     summaries_free(&s);
     return status;
