@@ -121,11 +121,11 @@ const struct command command_list = {
 static const struct table_column columns[] = {
     {.title = "WHEN"},
     {.title = "APP", .gives_way = 2, .least = 8},
-    {.title = "KIND"},
+    {.title = "KIND", .drops = 1},
     {.title = "LONGEST", .right = true},
-    {.title = "CAUSE"},
-    {.title = "N", .right = true},
-    {.title = "FUNCTION", .gives_way = 1, .least = 12},
+    {.title = "CAUSE", .drops = 2},
+    {.title = "N", .right = true, .drops = 3},
+    {.title = "FUNCTION", .gives_way = 1, .least = 18},
     {.title = "REPORT"},
     {0},
 };

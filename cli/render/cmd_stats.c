@@ -273,15 +273,15 @@ static struct sums add_up(const json_t *summaries, time_t from, group_key *key) 
 
 #define COMMON                                          \
     {.title = "LOST"}, {.title = "N", .right = true}, { \
-        .title = "WORST", .right = true                 \
+        .title = "WORST", .right = true, .drops = 2     \
     }
 #define APP                                         \
     {.title = "APP", .gives_way = 2, .least = 8}, { \
-        .title = "LAST"                             \
+        .title = "LAST", .drops = 3                 \
     }
 
 static const struct table_column function_columns[] = {
-    COMMON, {.title = "CAUSE"}, {.title = "FUNCTION", .gives_way = 1, .least = 12}, APP, {0}};
+    COMMON, {.title = "CAUSE", .drops = 1}, {.title = "FUNCTION", .gives_way = 1, .least = 18}, APP, {0}};
 static const struct table_column cause_columns[] = {COMMON, {.title = "CAUSE"}, APP, {0}};
 static const struct table_column version_columns[] = {
     COMMON, {.title = "VERSION", .gives_way = 1, .least = 12}, APP, {0}};

@@ -45,27 +45,58 @@ static const char *cell_of(const struct table *t, size_t row, size_t column) {
     return text != NULL ? text : "-";
 }
 
-/* What each column needs; on a terminal the ones that give way lose what is too much. */
-static void measure(const struct table *t, int terminal, int width[TABLE_COLUMNS_MAX]) {
-    int all = 0;
+/* What each column needs, and the gaps: the sum. */
+static int measure_whole(const struct table *t, bool titles, int width[TABLE_COLUMNS_MAX]) {
+    int all = -GAP;
     for (size_t c = 0; c < t->columns; c++) {
-        width[c] = terminal > 0 ? name_width(t->column[c].title) : 0;
+        width[c] = titles ? name_width(t->column[c].title) : 0;
         for (size_t r = 0; r < t->rows; r++) {
             int n = name_width(cell_of(t, r, c));
             width[c] = n > width[c] ? n : width[c];
         }
-        all += width[c] + (c > 0 ? GAP : 0);
+        width[c] = t->dropped[c] ? 0 : width[c];
+        all += t->dropped[c] ? 0 : width[c] + GAP;
     }
-    /* In a narrow terminal they give way twice. */
-    for (int turn = 1; terminal > 0 && all > terminal && turn <= 2 * TURNS; turn++) {
+    return all;
+}
+
+/* Those that give way lose what is too much, down to what they keep; `most`: down to a few characters. */
+static int give_way(const struct table *t, int terminal, bool most, int all, int width[TABLE_COLUMNS_MAX]) {
+    for (int turn = 1; turn <= TURNS; turn++) {
         for (size_t c = 0; c < t->columns; c++) {
-            int spare = width[c] - (turn <= TURNS ? t->column[c].least : LEAST);
+            int spare = width[c] - (most ? LEAST : t->column[c].least);
             int less = all - terminal < spare ? all - terminal : spare;
-            if (t->column[c].gives_way == (turn - 1) % TURNS + 1 && less > 0) {
+            if (t->column[c].gives_way == turn && less > 0) {
                 width[c] -= less;
                 all -= less;
             }
         }
+    }
+    return all;
+}
+
+/* False: none is left that may. */
+static bool drop_column(struct table *t) {
+    size_t next = t->columns;
+    for (size_t c = 0; c < t->columns; c++) {
+        bool may = t->column[c].drops != 0 && !t->dropped[c];
+        if (may && (next == t->columns || t->column[c].drops < t->column[next].drops)) {
+            next = c;
+        }
+    }
+    if (next < t->columns) {
+        t->dropped[next] = true;
+    }
+    return next < t->columns;
+}
+
+static void measure(struct table *t, int terminal, int width[TABLE_COLUMNS_MAX]) {
+    int all = measure_whole(t, terminal > 0, width);
+    while (terminal > 0 && (all = give_way(t, terminal, false, all, width)) > terminal && drop_column(t)) {
+        all = measure_whole(t, true, width);
+    }
+    if (terminal > 0) {
+        give_way(t, terminal, true, all, width);
     }
 }
 
@@ -127,6 +158,9 @@ static void print_cut(FILE *out, const char *text, int width) {
 
 /* The last column has no spaces behind it. */
 static void print_cell(FILE *out, const struct table *t, size_t column, const char *text, int width) {
+    if (t->dropped[column]) {
+        return;
+    }
     int used = name_width(text) < width ? name_width(text) : width, pad = width - used;
     bool last = column + 1 == t->columns;
     if (t->column[column].right) {
@@ -139,7 +173,7 @@ static void print_cell(FILE *out, const struct table *t, size_t column, const ch
     fprintf(out, "%*s", last ? 0 : GAP, "");
 }
 
-void table_print(FILE *out, const struct table *t, int width, bool colour) {
+void table_print(FILE *out, struct table *t, int width, bool colour) {
     int widths[TABLE_COLUMNS_MAX] = {0};
     measure(t, width, widths);
     if (width > 0 && t->rows > 0) {

@@ -16,9 +16,9 @@
 
 static const struct table_column columns[] = {{.title = "LOST"},
                                               {.title = "N", .right = true},
-                                              {.title = "WORST"},
-                                              {.title = "CAUSE"},
-                                              {.title = "FUNCTION", .gives_way = 1, .least = 12},
+                                              {.title = "WORST", .drops = 2},
+                                              {.title = "CAUSE", .drops = 1},
+                                              {.title = "FUNCTION", .gives_way = 1, .least = 18},
                                               {.title = "REPORT"},
                                               {0}};
 

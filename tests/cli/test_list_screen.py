@@ -78,9 +78,19 @@ class List(Spool):
             text = self.seen("list", width=width)
             self.assertFits(text, width)
             self.assertEqual(4, len(text.split("\n")), text)
-        self.assertRegex(self.seen("list").split("\n")[3], r"  update_the_\u2026  [0-9a-f]{6}$")
+        self.assertRegex(self.seen("list").split("\n")[3], r"  hang  .*  update_the_whole_\u2026  [0-9a-f]{6}$")
         self.assertIn("  an-app-with-a-name-of-many-words  ", self.seen("list", width=120))
-        self.assertIn("\u2026  hang ", self.seen("list", width=60))
+
+    def test_in_a_narrow_terminal_other_columns_give_way_to_the_function(self):
+        self.add("hang", "an-app-with-a-name-of-many-words", "d", 3, "page-fault", "update_the_whole_row(unsigned long)", "/a/row.cc", 100)
+        for width, columns in ((60, r"WHEN +APP +LONGEST +N +FUNCTION +REPORT"), (50, r"WHEN +APP +LONGEST +FUNCTION +REPORT")):
+            text = self.seen("list", width=width)
+            self.assertFits(text, width)
+            self.assertRegex(text.split("\n")[0], r"^%s$" % columns)
+            self.assertRegex(text.split("\n")[3], r"  3\.0 s  .*update_the_w\w*\u2026.*  [0-9a-f]{6}$")
+        stats = self.seen("stats", width=40)
+        self.assertFits(stats, 40)
+        self.assertIn("update_the_w", stats)
 
     def test_colours(self):
         self.assertIn("\033[2mWHEN", self.seen("list", colours=True).replace("\033[39m", ""))
