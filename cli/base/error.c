@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +33,11 @@ int error_print(const struct problem *p) {
     /* Names in it come from anywhere, and each part stays one line. */
     sanitize_text(plain.text);
     sanitize_text(plain.command);
-    const char *between = plain.command[0] == '\0' ? "" : isatty(STDERR_FILENO) ? own_line : same_line;
+    size_t length = strlen(plain.text);
+    bool stops = length > 0 && plain.text[length - 1] == '?';
+    const char *between = plain.command[0] == '\0' ? ""
+                          : isatty(STDERR_FILENO)  ? own_line
+                                                   : same_line + stops;
     int n = snprintf(line, sizeof line, "hangdog: %s%s%s\n", plain.text, between, plain.command);
     output_write(line, (size_t)n);
     return EXIT_ERROR;

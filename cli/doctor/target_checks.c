@@ -120,7 +120,9 @@ void target_checks_program(struct checks *c, char *const *words) {
     if (access(path, X_OK) != 0) {
         quote_word(word, sizeof word, path);
         snprintf(fix, sizeof fix, "chmod +x %s", word);
-        checks_add(c, "program", CHECK_FAIL, fix, "%s is not executable", path);
+        bool one = program_begins_as_one(path);
+        checks_add(c, "program", CHECK_FAIL, one ? fix : NULL, "%s is %s", path,
+                   one ? "not executable" : "no program");
         return;
     }
     if (program_lacks(program, &why) || !program_can_be_watched(program, &why)) {

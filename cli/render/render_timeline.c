@@ -2,6 +2,7 @@
  *
  * What the thread did over the time of the hang: samples that are alike are one row.
  */
+#include "cli/base/sanitize.h"
 #include "cli/reader/own_frame.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"
@@ -101,7 +102,7 @@ void render_timeline(const struct page *p) {
             put_row(p, &row);
     }
     if (rows > ROWS_MAX)
-        fprintf(p->out, "  %s(%zu later rows; --json has all)%s\n", p->style.dim, rows - ROWS_MAX,
-                p->style.end);
+        fprintf(p->out, "  %s(%zu later row%s; --json has all)%s\n", p->style.dim, rows - ROWS_MAX,
+                cli_plural((int64_t)(rows - ROWS_MAX), "", "s"), p->style.end);
     free(own.frame);
 }

@@ -303,3 +303,13 @@ bool program_lacks(const char *program, struct problem *what) {
     }
     return false;
 }
+
+bool program_begins_as_one(const char *path) {
+    char start[4] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, start, sizeof start) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return n == sizeof start && (memcmp(start, "\177ELF", 4) == 0 || memcmp(start, "#!", 2) == 0);
+}

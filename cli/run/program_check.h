@@ -30,4 +30,7 @@ const char *program_named(char *const *words);
  * loader. The kernel says of both that there is no such file. */
 bool program_lacks(const char *program, struct problem *what);
 
+/* The file begins as a program or a script does: it may only lack the right to be run. */
+bool program_begins_as_one(const char *path);
+
 #endif

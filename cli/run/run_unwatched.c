@@ -23,12 +23,14 @@ int run_not_started(const struct run_options *o, int rc) {
         return print_error("cannot run '%.500s': %s", program, why.text), EXIT_NOT_FOUND;
     }
     error_set(&why, "cannot run '%.500s': %s", program,
-              rc == -ENOENT && by_name                      ? "not found in PATH"
-              : rc == -EACCES && access(program, F_OK) == 0 ? "not executable"
-                                                            : strerror(-rc));
+              rc == -ENOENT && by_name                          ? "not found in PATH"
+              : rc == -EACCES && access(program, F_OK) != 0     ? strerror(EACCES)
+              : rc == -EACCES && program_begins_as_one(program) ? "not executable"
+              : rc == -EACCES                                   ? "it is no program"
+                                                                : strerror(-rc));
     if (rc == -ENOENT && by_name && access(program, X_OK) == 0) {
         error_try(&why, "%s run ./%s", shell_own_command(), word);
-    } else if (rc == -EACCES && access(program, F_OK) == 0) {
+    } else if (rc == -EACCES && program_begins_as_one(program)) {
         error_try(&why, "chmod +x %s", word);
     }
     error_print(&why);
