@@ -80,3 +80,13 @@ void loop_figures(const struct loop_history *p, struct loop_figures *out) {
         since_before(p, now, out);
     }
 }
+
+bool loop_figures_limit(struct loop_figures *f, uint64_t longest_hang_ns) {
+    if (longest_hang_ns < f->worst_ns / 2 || longest_hang_ns >= f->worst_ns) {
+        return false;
+    }
+    f->worst_ns = longest_hang_ns;
+    f->p99_ns = f->p99_ns < longest_hang_ns ? f->p99_ns : longest_hang_ns;
+    f->median_ns = f->median_ns < longest_hang_ns ? f->median_ns : longest_hang_ns;
+    return true;
+}

@@ -192,6 +192,7 @@ static void read_hangs(struct run_view *v, const struct live_process *p, uint64_
     uint32_t open = atomic_load(&r.hang_open);
     v->hangs = (struct run_hangs){.count = bounded(atomic_load(&r.hangs)),
                                   .lost_ns = bounded(atomic_load(&r.hang_ns)),
+                                  .longest_ns = bounded(atomic_load(&r.hang_max_ns)),
                                   .lasts = open == HD_RECORD_HANG_LASTS,
                                   .ended = open == HD_RECORD_HANG_ENDED,
                                   .since_ns = atomic_load(&r.open_since_ns)};

@@ -23,8 +23,8 @@ struct run_loop {
 };
 
 struct run_hangs {
-    uint64_t count, lost_ns; /* that have ended */
-    bool lasts, ended;       /* one that the record has */
+    uint64_t count, lost_ns, longest_ns; /* that have ended */
+    bool lasts, ended;                   /* one that the record has */
     uint64_t since_ns, for_ns;
 };
 

@@ -113,6 +113,7 @@ static void put_loop(const struct top_watch *w, struct top_page *page, size_t i,
     char median[RENDER_DURATION_BYTES] = "-", p99[RENDER_DURATION_BYTES] = "-";
     char worst[RENDER_DURATION_BYTES + 1] = "-", number[32], busy[16] = "-", turns[32] = "-", frames[32] = "";
     loop_figures(&w->history[i], &f);
+    bool exact = loop_figures_limit(&f, w->view.hangs.longest_ns) && w->view.loops == 1;
     if (f.busy_percent >= 0) {
         snprintf(busy, sizeof busy, "%.0f%%", f.busy_percent);
         snprintf(turns, sizeof turns, "%.0f", f.turns_per_s);
@@ -123,7 +124,7 @@ static void put_loop(const struct top_watch *w, struct top_page *page, size_t i,
     }
     if (f.worst_ns != 0) {
         worst[0] = '<';
-        render_duration(worst + 1, (int64_t)f.worst_ns);
+        render_duration(exact ? worst : worst + 1, (int64_t)f.worst_ns);
     }
     if (with_frames) {
         snprintf(frames, sizeof frames, "  %8.0f", f.frames_per_s >= 0 ? f.frames_per_s : 0);

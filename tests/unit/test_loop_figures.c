@@ -64,6 +64,21 @@ static void shares_and_rates_are_those_since_the_look_before(void **state) {
     assert_int_equal(f.worst_ns, 50 * MS);
 }
 
+static void no_turn_was_longer_than_the_longest_hang(void **state) {
+    struct run_loop l = {.turns = {[20] = 1, [30] = 1}}; /* 1.07 to 2.1 s */
+    struct loop_history history = {0};
+    struct loop_figures f;
+    (void)state;
+    loop_history_add(&history, &l, S);
+    loop_figures(&history, &f);
+    assert_false(loop_figures_limit(&f, 900 * MS)); /* another loop's, or one before the watch */
+    assert_int_equal(f.worst_ns, 2ULL << 30);
+    assert_true(loop_figures_limit(&f, 1200 * MS));
+    assert_int_equal(f.worst_ns, 1200 * MS);
+    assert_int_equal(f.p99_ns, 1200 * MS);
+    assert_true(f.median_ns < 3 * MS);
+}
+
 static void after_a_minute_old_turns_are_forgotten(void **state) {
     struct run_loop l = {.turns = {[30] = 10}};
     struct loop_history history = {0};
@@ -95,6 +110,7 @@ int main(void) {
         cmocka_unit_test(quantiles_lie_in_the_right_bucket),
         cmocka_unit_test(garbage_gives_a_number),
         cmocka_unit_test(shares_and_rates_are_those_since_the_look_before),
+        cmocka_unit_test(no_turn_was_longer_than_the_longest_hang),
         cmocka_unit_test(after_a_minute_old_turns_are_forgotten),
         cmocka_unit_test(another_loop_in_the_slot_has_no_history),
     };
