@@ -99,8 +99,7 @@ static json_t *name_of(const json_t *report) {
 static void add_name(struct summaries *s, json_t *row, bool exactly) {
     struct problem why;
     const char *path = report_text(row, "file");
-    bool known =
-        !exactly && json_object_get(row, "fingerprint") != NULL && json_object_get(row, "version") != NULL;
+    bool known = !exactly && json_object_get(row, "fingerprint") != NULL;
     char *key = groups_key(row, (const char *const[]){"app", "version", "fingerprint", "kind", NULL});
     json_t *name = known && key != NULL ? json_object_get(s->named, key) : NULL;
     if (name != NULL || strcmp(report_text(row, "kind"), "session") == 0) {

@@ -92,6 +92,10 @@ static bool read_state(struct main_thread *t, pid_t pid, pid_t tid, enum main_th
     return true;
 }
 
+bool main_thread_read_state(pid_t pid, enum main_thread_state *state) {
+    return read_state(NULL, pid, pid, state);
+}
+
 static void read_child(struct main_thread *t, pid_t pid) {
     char path[64], text[64], *end;
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
@@ -105,6 +109,28 @@ static void read_child(struct main_thread *t, pid_t pid) {
             t->child = child;
         }
     }
+}
+
+/* Hangdog's own threads are none of the program's: two, which have their names once both have started. */
+static bool has_others(pid_t pid) {
+    char path[64], name[16];
+    unsigned ours = 0, others = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    const struct dirent *e;
+    while (dir != NULL && (ours < 2 || others == 0) && (e = readdir(dir)) != NULL) {
+        pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+        snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+        if (tid > 0 && tid != pid && read_line(path, name, sizeof name)) {
+            bool is_ours = strncmp(name, "hangdog", strlen("hangdog")) == 0;
+            ours += is_ours;
+            others += !is_ours;
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    return ours >= 2 && others > 0;
 }
 
 static void add_thread(struct main_thread *t, const char *name) {
@@ -151,6 +177,10 @@ uint64_t main_thread_sample(struct main_thread *t, pid_t pid, uint64_t started_n
         return t->due_ns;
     }
     if (read_state(t, pid, pid, &state)) {
+        t->has_others = t->has_others || has_others(pid);
+        if (state == MAIN_THREAD_LOCK && !t->has_others) {
+            state = MAIN_THREAD_STARTED; /* for a thread of ours */
+        }
         t->spent_ns[state] += now_ns - t->last_ns;
         t->state = state;
         if (state == MAIN_THREAD_CHILD) {
@@ -175,7 +205,7 @@ void main_thread_end(struct main_thread *t, uint64_t ended_ns) {
 
 enum main_thread_state main_thread_most(const struct main_thread *t) {
     unsigned most = 0;
-    for (unsigned i = 1; i < MAIN_THREAD_STATES; i++) {
+    for (unsigned i = 1; i < MAIN_THREAD_STARTED; i++) {
         most = t->spent_ns[i] > t->spent_ns[most] ? i : most;
     }
     return (enum main_thread_state)most;

@@ -18,6 +18,7 @@ enum main_thread_state {
     MAIN_THREAD_LOOP,  /* in a call that a loop may wait in */
     MAIN_THREAD_INPUT, /* for a descriptor: read, accept, recv */
     MAIN_THREAD_OTHER,
+    MAIN_THREAD_STARTED, /* for a thread of ours, when the watch began: nothing of the program's */
     MAIN_THREAD_STATES,
 };
 
@@ -32,6 +33,7 @@ struct main_thread {
     char child_name[16];
     char thread[MAIN_THREAD_NAMES][16]; /* names of other threads that waited */
     uint32_t threads;
+    bool has_others; /* threads that are not ours */
 };
 
 /* Takes a sample where it is due, of other threads' names too if `threads`. When the next one is due. */
@@ -39,6 +41,8 @@ uint64_t main_thread_sample(struct main_thread *t, pid_t pid, uint64_t started_n
                             bool threads);
 /* The time since the last sample is spent as it was then. */
 void main_thread_end(struct main_thread *t, uint64_t ended_ns);
+/* What the main thread of any process does now. False: it has gone. */
+bool main_thread_read_state(pid_t pid, enum main_thread_state *state);
 /* In which most of the time was spent. */
 enum main_thread_state main_thread_most(const struct main_thread *t);
 

@@ -2,21 +2,26 @@
 #include "cli/reporter/no_loop.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "cli/base/duration.h"
 #include "cli/base/message.h"
+#include "cli/base/path.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
 #include "cli/render/render.h"
 #include "cli/reporter/report_lines.h"
+#include "os/os.h"
 
 #define COMMAND_BYTES 1024
 #define TEXT_BYTES 2048
 #define REASON_BYTES 800
 #define REMEDIES_MAX 3
+#define START_NS (5 * HD_NS_PER_S) /* a program that fails later has started */
 #define CALLS "poll, select or epoll_wait"
 
 /* The parts of one message: the first is what happened, each other one a reason with what helps. */
@@ -81,7 +86,8 @@ static void put_spent(char *to, size_t size, const struct main_thread *t) {
                                       [MAIN_THREAD_SLEPT] = "sleeping",
                                       [MAIN_THREAD_LOOP] = ("in " CALLS),
                                       [MAIN_THREAD_INPUT] = "waiting for input",
-                                      [MAIN_THREAD_OTHER] = "in other system calls"};
+                                      [MAIN_THREAD_OTHER] = "in other system calls",
+                                      [MAIN_THREAD_STARTED] = ""};
     enum main_thread_state most = main_thread_most(t);
     char spent[RENDER_DURATION_BYTES], child[64] = "";
     to[0] = '\0';
@@ -97,23 +103,124 @@ static void put_spent(char *to, size_t size, const struct main_thread *t) {
              named ? " in " : "", named ? t->call[most] : "");
 }
 
+/* Where nothing else is known of it. */
+static const char *thread_words(const struct main_thread *t, const char *spent) {
+    return spent[0] == '\0' && t->last_ns != 0 && !t->has_others ? "the main thread, its only one,"
+                                                                 : "the main thread";
+}
+
 /* "the main thread spent ... and never called poll, select or epoll_wait" */
 static void put_reason(char *to, size_t size, const struct reporter *r) {
     char spent[256], waited[RENDER_DURATION_BYTES];
     unsigned long long waits = atomic_load(&r->records->waits);
-    put_spent(spent, sizeof spent, &r->shared->main_thread);
-    if (waits != 0 && main_thread_most(&r->shared->main_thread) == MAIN_THREAD_LOOP) {
+    const struct main_thread *t = &r->shared->main_thread;
+    put_spent(spent, sizeof spent, t);
+    if (waits != 0 && main_thread_most(t) == MAIN_THREAD_LOOP) {
         spent[0] = '\0'; /* the waits say it */
     }
     if (waits == 0) {
-        snprintf(to, size, "the main thread %s%snever called " CALLS, spent, spent[0] != '\0' ? " and " : "");
+        snprintf(to, size, "%s %s%snever called " CALLS, thread_words(t, spent), spent,
+                 spent[0] != '\0' ? " and " : "");
     } else {
         render_duration(waited, (int64_t)atomic_load(&r->records->waited_ns));
-        snprintf(to, size, "the main thread %s%swaited in " CALLS " %llu time%s, %s in all%s", spent,
-                 spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited,
+        snprintf(to, size, "%s %s%swaited in " CALLS " %llu time%s, %s in all%s", thread_words(t, spent),
+                 spent, spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited,
                  r->options->loop == NULL ? " (a loop waits 3 times, 100 ms, and more than in other calls)"
                                           : "");
     }
+}
+
+/* These change what their child has in its environment, so Hangdog starts within. */
+static bool starts_within(char *const *program) {
+    static const char *const names[] = {"sudo", "doas", "su", "runuser", "pkexec"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(base_name(program[0]), names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "sudo -u nobody hangdog run -- python3 app.py" */
+static void put_run_within(char *to, size_t size, const struct reporter_options *o, uint32_t at) {
+    char word[COMMAND_BYTES];
+    size_t n = 0;
+    for (uint32_t i = 0; o->program[i] != NULL && n < size; i++) {
+        quote_word(word, sizeof word, o->program[i]);
+        n += (size_t)snprintf(to + n, size - n, "%s", i > 0 ? " " : "");
+        n += n < size && i == at ? (size_t)snprintf(to + n, size - n, "%s run -- ", shell_own_command()) : 0;
+        n += n < size ? (size_t)snprintf(to + n, size - n, "%s", word) : 0;
+    }
+}
+
+static bool add_child(struct remedies *m, const struct reporter *r, const char *before) {
+    const struct reporter_options *o = r->options;
+    uint32_t count;
+    const struct child_sample *child = child_samples_loop(&r->shared->children, &count);
+    char text[TEXT_BYTES], command[COMMAND_BYTES];
+    if (child == NULL || o->follow) {
+        return false;
+    }
+    if (count == 1) {
+        snprintf(text, sizeof text, "%.1200s; its child %s was not watched:", before, child->name);
+    } else {
+        snprintf(text, sizeof text, "%.1200s; its %u children, as %s, were not watched:", before, count,
+                 child->name);
+    }
+    if (starts_within(o->program) && child->word != 0) {
+        put_run_within(command, sizeof command, o, child->word);
+    } else {
+        put_run(command, sizeof command, o, "--follow");
+    }
+    add(m, text, command);
+    return true;
+}
+
+bool no_loop_print_children(const struct reporter *r, const char *before) {
+    struct remedies m = {.count = 0};
+    char text[TEXT_BYTES], command[COMMAND_BYTES];
+    if (child_samples_page(&r->shared->children) != NULL) {
+        snprintf(
+            text, sizeof text,
+            "%.1200s; hangs of its pages cannot be seen: their processes wait as for another thread. All "
+            "stacks of one that hangs:",
+            before);
+        snprintf(command, sizeof command, "%s dump PID", shell_own_command());
+        add(&m, text, command);
+    } else if (!add_child(&m, r, before)) {
+        return false;
+    }
+    message_print(MESSAGE_WARNING, m.part, m.count);
+    return true;
+}
+
+/* "ended with status 1", "was killed by SIGSEGV"; false: it ended well. */
+static bool put_failure(char *to, size_t size, int status) {
+    if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        snprintf(to, size, "was killed by SIG%s", name != NULL ? name : "?");
+    } else {
+        snprintf(to, size, "ended with status %d", WEXITSTATUS(status));
+    }
+    return WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
+}
+
+bool no_loop_print_start(const struct reporter *r, uint64_t ran_ns, const char *ran) {
+    struct remedies m = {.count = 0};
+    char how[64], text[TEXT_BYTES];
+    uint32_t count;
+    if (ran_ns > START_NS || atomic_load(&r->records->waits) != 0 ||
+        child_samples_loop(&r->shared->children, &count) != NULL ||
+        r->shared->main_thread.spent_ns[MAIN_THREAD_CHILD] != 0 ||
+        !put_failure(how, sizeof how, r->shared->end.status)) {
+        return false;
+    }
+    snprintf(text, sizeof text,
+             "%.255s %s after %s, before it waited: no event loop, so hangs could not be seen",
+             r->options->name, how, ran);
+    add(&m, text, "");
+    message_print(MESSAGE_WARNING, m.part, m.count);
+    return true;
 }
 
 static void add_remedies(struct remedies *m, const struct reporter *r, const char reason[REASON_BYTES]) {
@@ -122,6 +229,9 @@ static void add_remedies(struct remedies *m, const struct reporter *r, const cha
     enum main_thread_state most = main_thread_most(t);
     char text[TEXT_BYTES], options[96];
     bool waited = atomic_load(&r->records->waits) != 0, child = t->spent_ns[MAIN_THREAD_CHILD] != 0;
+    if (add_child(m, r, reason)) {
+        return;
+    }
     if (child && !o->follow) {
         snprintf(text, sizeof text, "%s; the loop may be in the child:", reason);
         add_run(m, r, text, "--follow");
@@ -230,7 +340,9 @@ void no_loop_print_unsure(const struct reporter *r, const char *ran) {
                  "%.255s ran for %s: no hang of %s or more, but its loop was not certain: %s",
                  r->options->name, ran, render_duration(threshold, r->options->threshold_ns), why);
         add(&m, text, "");
-        message_print(MESSAGE_WARNING, m.part, m.count);
+        if (!no_loop_print_children(r, text)) {
+            message_print(MESSAGE_WARNING, m.part, m.count);
+        }
         return;
     }
     put_dropped(what, sizeof what, (struct reporter *)(uintptr_t)r, dropped);

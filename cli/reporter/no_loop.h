@@ -14,4 +14,11 @@ void no_loop_print_option(const struct reporter *r, const char *ran);
 /* One was seen that is not certain, and no hang is reported. */
 void no_loop_print_unsure(const struct reporter *r, const char *ran);
 
+/* It failed within seconds, before any wait: nothing could be seen, and no other option would help. False: it
+ * did not, and nothing is printed. */
+bool no_loop_print_start(const struct reporter *r, uint64_t ran_ns, const char *ran);
+/* `before`, and the processes of the program in which there may be hangs that this run did not see; with the
+ * command that sees them. False: there are none, and nothing is printed. */
+bool no_loop_print_children(const struct reporter *r, const char *before);
+
 #endif

@@ -275,6 +275,11 @@ static uint64_t sample_main_thread(struct reporter *r, uint64_t now) {
     return main_thread_sample(&r->shared->main_thread, o->pid, o->decided->started_ns, now, threads);
 }
 
+static uint64_t sample_children(struct reporter *r, uint64_t now) {
+    const struct reporter_options *o = r->options;
+    return o->quiet ? UINT64_MAX : child_samples_take(&r->shared->children, o->pid, o->program, now);
+}
+
 /* Where a filter may forbid the signal of its end, the runner is looked for each second. */
 static uint64_t watch_runner(const struct reporter *r, uint64_t now) {
     if (r->options->decided->seccomp_filters >= 0) {
@@ -295,6 +300,7 @@ static void follow(struct reporter *r, int signal_fd) {
         next = earlier(next, handle_due(r, now));
         next = earlier(next, pending_text_flush(r, now));
         next = earlier(next, sample_main_thread(r, now));
+        next = earlier(next, sample_children(r, now));
         next = earlier(next, loop_line_print(r, now));
         next = earlier(next, watch_runner(r, now));
         wait_for_more(r, signal_fd, next);

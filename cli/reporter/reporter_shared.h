@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "cli/base/output.h"
+#include "cli/reporter/child_samples.h"
 #include "cli/reporter/hang_table.h"
 #include "cli/reporter/loop_place.h"
 #include "cli/reporter/main_thread.h"
@@ -32,6 +33,7 @@ struct reporter_shared {
     struct printed printed;
     struct hang_table table;
     struct main_thread main_thread;
+    struct child_samples children;
     struct loop_place loop;
     bool loop_printed;
     bool crash_reported;

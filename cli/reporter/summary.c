@@ -198,7 +198,9 @@ static void print_no_hang(const struct reporter *r, const char *ran) {
     char text[512], threshold[RENDER_DURATION_BYTES];
     snprintf(text, sizeof text, "%.255s ran for %s: no hang of %s or more", r->options->name, ran,
              render_duration(threshold, r->options->threshold_ns));
-    message_print(MESSAGE_PLAIN, &(struct message_part){text, NULL}, 1);
+    if (!no_loop_print_children(r, text)) {
+        message_print(MESSAGE_PLAIN, &(struct message_part){text, NULL}, 1);
+    }
 }
 
 static void print_run(const struct reporter *r) {
@@ -212,12 +214,15 @@ static void print_run(const struct reporter *r) {
         print_unwatched(r, ran, "it dropped LD_PRELOAD");
     } else if (why != NULL) {
         print_unwatched(r, ran, why);
+    } else if (seen == HD_RECORD_NO_LOOP && no_loop_print_start(r, ran_ns, ran)) {
+        return;
     } else if (seen == HD_RECORD_NO_LOOP && r->options->loop != NULL) {
         no_loop_print_option(r, ran);
     } else if (seen == HD_RECORD_NO_LOOP) {
         no_loop_print(r, ran);
     } else if (atomic_load(&c->hangs) != 0) {
         end_table_print(r, ran_ns);
+        no_loop_print_children(r, "these are hangs of the program's own process");
     } else if (seen == HD_RECORD_LOOP_UNSURE) {
         no_loop_print_unsure(r, ran);
     } else {
