@@ -228,11 +228,15 @@ static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_c
         say_other(t, kind == HD_CAUSE_SLEEP ? "slept" : "waited", e);
 }
 
+static uint64_t percent_of(uint64_t ns, const struct hd_cause_sums *s) {
+    ns = ns < s->total_ns ? ns : s->total_ns;
+    return s->total_ns != 0 ? (ns * 100 + s->total_ns / 2) / s->total_ns : 100;
+}
+
 /* " (75% of the time)" */
 static void say_share(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
                       uint64_t ns) {
-    ns = ns < s->total_ns ? ns : s->total_ns;
-    uint64_t percent = s->total_ns != 0 ? (ns * 100 + s->total_ns / 2) / s->total_ns : 100;
+    uint64_t percent = percent_of(ns, s);
     if (kind == HD_CAUSE_CPU || kind == HD_CAUSE_STARVED) {
         hd_text_str(t, " for ");
         hd_text_u64(t, percent);
@@ -284,6 +288,11 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
         break;
     }
     say_share(t, s, kind, kind == HD_CAUSE_GC ? hd_cause_collected_ns(s) : s->ns[kind]);
+    if (kind == HD_CAUSE_STARVED && s->ns[HD_CAUSE_CPU] >= s->total_ns / 10) { /* the program's own part */
+        hd_text_str(t, "; ran on a CPU for ");
+        hd_text_u64(t, percent_of(s->ns[HD_CAUSE_CPU], s));
+        hd_text_str(t, "%");
+    }
 }
 
 void hd_cause_say_drawing(struct hd_text *t, const struct hd_cause_sums *s) {

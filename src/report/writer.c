@@ -56,6 +56,23 @@ static void write_nonzero(struct hd_json *j, const char *name, uint64_t v) {
         hd_json_u64(j, name, v);
 }
 
+/* Numbers that follow each other in the document: a table of them is less code than a call for each. */
+struct number {
+    uint16_t at; /* in the struct */
+    bool always; /* else only where it is not 0 */
+    char name[21];
+};
+
+static void write_numbers(struct hd_json *j, const void *of, const struct number *number, size_t count) {
+    for (; count > 0; count--, number++) {
+        uint64_t v = *(const uint64_t *)(const void *)((const char *)of + number->at);
+        if (v != 0 || number->always)
+            hd_json_u64(j, number->name, v);
+    }
+}
+
+#define WRITE_NUMBERS(j, of, table) write_numbers(j, of, table, sizeof(table) / sizeof(table)[0])
+
 /* ---- parts -------------------------------------------------------------------------------- */
 
 static void write_head(const struct hd_report *r, struct hd_json *j) {
@@ -131,6 +148,15 @@ static void write_loop(const struct hd_report *r, struct hd_json *j) {
 }
 
 static void write_cause(const struct hd_cause *c, struct hd_json *j) {
+    static const struct number numbers[] = {
+        {offsetof(struct hd_cause, run_delay_ns), false, "run_delay_ns"},
+        {offsetof(struct hd_cause, throttled_ns), false, "throttled_ns"},
+        {offsetof(struct hd_cause, major_faults), false, "major_faults"},
+        {offsetof(struct hd_cause, stall_ns[HD_PRESSURE_MEMORY]), false, "memory_stall_ns"},
+        {offsetof(struct hd_cause, stall_ns[HD_PRESSURE_CPU]), false, "cpu_stall_ns"},
+        {offsetof(struct hd_cause, stall_ns[HD_PRESSURE_IO]), false, "io_stall_ns"},
+        {offsetof(struct hd_cause, memory_limit), false, "memory_limit_bytes"},
+        {offsetof(struct hd_cause, memory_used), false, "memory_used_bytes"}};
     uint32_t ring = c->deadlock_count;
     const uint32_t ring_max = sizeof c->deadlock / sizeof c->deadlock[0];
     hd_json_object(j, "cause");
@@ -142,14 +168,7 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     write_field(j, "peer", c->peer, sizeof c->peer);
     if (c->child_pid != 0)
         hd_json_i64(j, "child_pid", c->child_pid);
-    write_nonzero(j, "run_delay_ns", c->run_delay_ns);
-    write_nonzero(j, "throttled_ns", c->throttled_ns);
-    write_nonzero(j, "major_faults", c->major_faults);
-    write_nonzero(j, "memory_stall_ns", c->stall_ns[HD_PRESSURE_MEMORY]);
-    write_nonzero(j, "cpu_stall_ns", c->stall_ns[HD_PRESSURE_CPU]);
-    write_nonzero(j, "io_stall_ns", c->stall_ns[HD_PRESSURE_IO]);
-    write_nonzero(j, "memory_limit_bytes", c->memory_limit);
-    write_nonzero(j, "memory_used_bytes", c->memory_used);
+    WRITE_NUMBERS(j, c, numbers);
     if (c->lock_address != 0)
         hd_json_hex(j, "lock_address", c->lock_address);
     if (c->lock_owner_tid != 0)
@@ -222,15 +241,14 @@ static void write_modules(const struct hd_report *r, struct hd_report_scratch *w
 }
 
 static void write_monitor(const struct hd_monitor_cost *m, struct hd_json *j) {
+#define COST(name, always) \
+    { offsetof(struct hd_monitor_cost, name), always, #name }
+    static const struct number numbers[] = {
+        COST(samples, true),      COST(interrupted_syscalls, true), COST(restarted_syscalls, true),
+        COST(pause_max_ns, true), COST(pause_total_ns, true),       COST(cpu_ns, true),
+        COST(late_max_ns, true),  COST(suppressed, false)};
     hd_json_object(j, "monitor");
-    hd_json_u64(j, "samples", m->samples);
-    hd_json_u64(j, "interrupted_syscalls", m->interrupted_syscalls);
-    hd_json_u64(j, "restarted_syscalls", m->restarted_syscalls);
-    hd_json_u64(j, "pause_max_ns", m->pause_max_ns);
-    hd_json_u64(j, "pause_total_ns", m->pause_total_ns);
-    hd_json_u64(j, "cpu_ns", m->cpu_ns);
-    hd_json_u64(j, "late_max_ns", m->late_max_ns);
-    write_nonzero(j, "suppressed", m->suppressed);
+    WRITE_NUMBERS(j, m, numbers);
     hd_json_bool(j, "degraded", m->degraded);
     hd_json_end_object(j);
 }
@@ -260,14 +278,17 @@ static void write_frame_histogram(const struct hd_session *s, struct hd_json *j)
     hd_json_end_array(j);
 }
 
+#define OF_SESSION(member, always, name) \
+    { offsetof(struct hd_session, member), always, name }
+
 static void write_frames(const struct hd_session *s, struct hd_json *j) {
+    static const struct number numbers[] = {
+        OF_SESSION(frames, true, "frames_presented"), OF_SESSION(frames_dropped, true, "frames_dropped"),
+        OF_SESSION(hitch_ns, true, "hitch_ns"), OF_SESSION(frame_ns, true, "frame_ns")};
     uint64_t timed = 0;
     for (uint32_t i = 0; i < HD_FRAME_BUCKETS; i++)
         timed += s->frame_histogram[i];
-    hd_json_u64(j, "frames_presented", s->frames);
-    hd_json_u64(j, "frames_dropped", s->frames_dropped);
-    hd_json_u64(j, "hitch_ns", s->hitch_ns);
-    hd_json_u64(j, "frame_ns", s->frame_ns);
+    WRITE_NUMBERS(j, s, numbers);
     if (s->frame_ns != 0) {
         hd_json_fixed(j, "frames_per_second", (double)timed * 1e9 / (double)s->frame_ns, 2);
         hd_json_fixed(j, "hitch_ratio", (double)s->hitch_ns * 1e3 / (double)s->frame_ns, 3);
@@ -276,15 +297,16 @@ static void write_frames(const struct hd_session *s, struct hd_json *j) {
 }
 
 static void write_session(const struct hd_session *s, struct hd_json *j) {
+    static const struct number numbers[] = {
+        OF_SESSION(used_ns, true, "used_ns"),      OF_SESSION(foreground_ns, false, "foreground_ns"),
+        OF_SESSION(launch_ns, false, "launch_ns"), OF_SESSION(idle_ns, true, "idle_ns"),
+        OF_SESSION(busy_ns, true, "busy_ns"),      OF_SESSION(hangs, true, "hangs"),
+        OF_SESSION(hang_ns, true, "hang_ns"),      OF_SESSION(turns, true, "turns")};
+    static const struct number suppressed[] = {OF_SESSION(suppressed_count, true, "count"),
+                                               OF_SESSION(suppressed_total_ns, true, "total_ns"),
+                                               OF_SESSION(suppressed_max_ns, true, "max_ns")};
     hd_json_object(j, "session");
-    hd_json_u64(j, "used_ns", s->used_ns);
-    write_nonzero(j, "foreground_ns", s->foreground_ns);
-    write_nonzero(j, "launch_ns", s->launch_ns);
-    hd_json_u64(j, "idle_ns", s->idle_ns);
-    hd_json_u64(j, "busy_ns", s->busy_ns);
-    hd_json_u64(j, "hangs", s->hangs);
-    hd_json_u64(j, "hang_ns", s->hang_ns);
-    hd_json_u64(j, "turns", s->turns);
+    WRITE_NUMBERS(j, s, numbers);
     write_histogram(s, j);
     if (s->frames != 0)
         write_frames(s, j);
@@ -293,9 +315,7 @@ static void write_session(const struct hd_session *s, struct hd_json *j) {
     if (s->suppressed_count != 0) {
         hd_json_array(j, "suppressed");
         hd_json_object(j, NULL);
-        hd_json_u64(j, "count", s->suppressed_count);
-        hd_json_u64(j, "total_ns", s->suppressed_total_ns);
-        hd_json_u64(j, "max_ns", s->suppressed_max_ns);
+        WRITE_NUMBERS(j, s, suppressed);
         hd_json_end_object(j);
         hd_json_end_array(j);
     }

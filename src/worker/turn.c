@@ -144,6 +144,19 @@ static void take_back(struct hd_turn *h, uint64_t ns) {
     }
 }
 
+/* A thread is found running or waiting for a CPU at one instant; how it shared its time between the two, the
+ * figures tell. The timeline shows as many samples of each as agree with them, as the cause does. */
+static void show_starved(struct hd_turn *h, struct hd_timeline_entry *e) {
+    if (found_running(e->state)) {
+        const struct hd_probe *known = &h->last.evidence;
+        h->starved_ns += (int64_t)known->delay_ns;
+        if (known->cpu_ns + known->delay_ns > 0) {
+            e->state = 2 * h->starved_ns > (int64_t)e->for_ns ? HD_RUN_RUNNABLE : HD_RUN_RUNNING;
+        }
+        h->starved_ns -= e->state == HD_RUN_RUNNABLE ? (int64_t)e->for_ns : 0;
+    }
+}
+
 /* The newest sample's time is known now: until `until_ns`, when the thread was found in `state`. */
 static void settle(struct hd_turn *h, uint64_t until_ns, uint64_t excluded_ns, const struct hd_sched *sched,
                    uint8_t state) {
@@ -161,7 +174,9 @@ static void settle(struct hd_turn *h, uint64_t until_ns, uint64_t excluded_ns, c
     hd_tree_charge(&h->tree, last->leaf, ns);
     weigh(h, &last->evidence, ns, ns, &last->sched, sched, state);
     if (h->timeline_count > 0) {
-        h->timeline[(h->timeline_count - 1) % HD_TIMELINE].for_ns = ns;
+        struct hd_timeline_entry *e = &h->timeline[(h->timeline_count - 1) % HD_TIMELINE];
+        e->for_ns = ns;
+        show_starved(h, e);
     }
 }
 

@@ -50,6 +50,7 @@ struct hd_turn {
     uint8_t id[HD_UUID_BYTES];
     struct hd_tree tree;
     struct hd_cause_sums sums;
+    int64_t starved_ns;  /* while it was found running: what the timeline does not show as such yet */
     uint64_t between_ns; /* neither ran nor waited for a processor between samples that found it running: it
                           * was blocked; on what, a later one may tell */
     struct hd_probe blocked;    /* of the last sample that found it blocked; for_ns 0: none yet */

@@ -168,7 +168,8 @@ static void run_queue_delay_is_starved(void **state) {
     add_times(e, 20);
     assert_kind(HD_CAUSE_STARVED);
     assert_int_equal(cause.run_delay_ns, 900 * MS);
-    assert_string_equal(cause.detail, "no CPU was free for 90% of the time (load or quota)");
+    assert_string_equal(cause.detail,
+                        "no CPU was free for 90% of the time (load or quota); ran on a CPU for 10%");
 }
 
 /* Of a sleep of 7 s, as Linux 6.18 counts one in some. */

@@ -141,7 +141,21 @@ static void one_that_never_left_its_processor_ran_all_the_time(void **state) {
 static void what_it_waited_for_a_processor_is_not_its_blocking(void **state) {
     (void)state;
     assert_cause(a_turn(10 * HD_NS_PER_MS, 40 * HD_NS_PER_MS, 5), HD_CAUSE_STARVED,
-                 "no CPU was free for 80% of the time (load or quota)");
+                 "no CPU was free for 80% of the time (load or quota); ran on a CPU for 20%");
+}
+
+/* Each sample found it running: the timeline has as much time without a CPU as the cause says. */
+static void the_timeline_agrees_with_the_cause(void **state) {
+    (void)state;
+    const struct hd_turn *h = a_turn(23 * HD_NS_PER_MS, 27 * HD_NS_PER_MS, 5);
+    uint64_t starved_ns = 0, all_ns = 0;
+    for (unsigned i = 0; i < h->timeline_count; i++) {
+        all_ns += h->timeline[i].for_ns;
+        starved_ns += h->timeline[i].state == HD_RUN_RUNNABLE ? h->timeline[i].for_ns : 0;
+    }
+    assert_cause(h, HD_CAUSE_STARVED,
+                 "no CPU was free for 54% of the time (load or quota); ran on a CPU for 46%");
+    assert_true(starved_ns > all_ns * 27 / 50 - INTERVAL && starved_ns < all_ns * 27 / 50 + INTERVAL);
 }
 
 static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
@@ -280,6 +294,7 @@ int main(void) {
         TEST(counts_only_cpu_time_as_running),
         TEST(one_that_never_left_its_processor_ran_all_the_time),
         TEST(what_it_waited_for_a_processor_is_not_its_blocking),
+        TEST(the_timeline_agrees_with_the_cause),
         TEST(what_it_did_in_between_is_what_a_later_sample_finds),
         TEST(what_it_waits_for_at_the_next_sample_it_did_not_run_for),
         TEST(before_its_first_figures_it_did_as_after_them),
