@@ -27,11 +27,14 @@
 struct at_collector {
     int64_t bytes;
     bool whole;
+    char set_aside[128]; /* why the file before is not used; empty: there was none */
 };
 
 static bool read_state(const char *answer, struct at_collector *out) {
     json_t *json = json_loads(answer, 0, NULL);
     const json_t *bytes = json_object_get(json, "bytes"), *whole = json_object_get(json, "complete");
+    const char *set_aside = json_string_value(json_object_get(json, "set_aside"));
+    snprintf(out->set_aside, sizeof out->set_aside, "%s", set_aside != NULL ? set_aside : "");
     bool well = json_is_integer(bytes) && json_is_boolean(whole);
     out->bytes = json_integer_value(bytes);
     out->whole = json_is_true(whole);
@@ -77,6 +80,10 @@ static bool send_file(struct sender *s, const struct symbols_options *o, const c
     bool well = piece != NULL && send_piece(s, o, f, "", 0, &there, why);
     if (piece == NULL) {
         error_set(why, "cannot send %s: out of memory", path);
+    }
+    if (well && there.set_aside[0] != '\0') {
+        print_error("%s: the collector could not use the file of this build-id that it has: %s", path,
+                    there.set_aside);
     }
     while (well && !there.whole) {
         int64_t before = there.bytes;

@@ -157,6 +157,15 @@ class Symbols(unittest.TestCase):
         wait_until(lambda: list(self.groups()) == ["resize_image"], "names")
         self.assertEqual(0, self.upload(debug).returncode)
 
+    def test_the_command_says_what_was_set_aside(self):
+        debug = os.path.join(self.program.folder.name, "kept-elsewhere")
+        self.post(b"no ELF")
+        wait_until(lambda: self.metric("symbols_set_aside_total") == 1, "the file's check")
+        done = self.upload(debug)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("the collector could not use the file of this build-id that it has: it is no ELF file", done.stderr)
+        self.assertNotIn("could not use", self.upload(debug).stderr)
+
     def test_the_command_says_what_it_cannot_send(self):
         stripped = os.path.join(self.program.folder.name, "shop")
         done = self.upload(stripped, stripped + ".c", "/nowhere", self.program.folder.name)
