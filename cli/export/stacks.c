@@ -176,10 +176,14 @@ static bool add_path(struct builder *b, const json_t *tree, size_t leaf, int64_t
 static bool add_tree(struct builder *b, const json_t *tree) {
     const json_t *nodes = json_object_get(tree, "nodes"), *node;
     size_t n = json_array_size(nodes), i;
+    n = n < EXPORT_NODES_MAX ? n : EXPORT_NODES_MAX;
     int64_t *own = calloc(n + 1, sizeof *own), at = 0;
     bool well = own != NULL;
     json_array_foreach(nodes, i, node) {
         int64_t ns = export_number(node, "time_ns"), parent = parent_of(node, i);
+        if (i == n) {
+            break;
+        }
         if (well) {
             own[i] = ns;
         }
@@ -270,6 +274,9 @@ static const char *watched_name(const json_t *report, int64_t tid) {
 static bool add_others(struct export_threads *t, struct builder *b, int64_t watched) {
     const json_t *thread;
     size_t i;
+    if (frame_origin_is_elsewhere() && b->frames_left > EXPORT_OTHERS_FRAMES_MAX) {
+        b->frames_left = EXPORT_OTHERS_FRAMES_MAX;
+    }
     json_array_foreach(json_object_get(t->report, "threads"), i, thread) {
         const json_t *frames = json_object_get(json_object_get(thread, "stack"), "frames");
         int64_t tid = export_number(thread, "tid");

@@ -40,6 +40,10 @@ void frame_origin_set_elsewhere(void) {
     paths_are_elsewhere = true;
 }
 
+bool frame_origin_is_elsewhere(void) {
+    return paths_are_elsewhere;
+}
+
 /* /usr/bin/redis-server is a link to a file of another name. */
 static bool is_link_next_to(const char *path, const char *name) {
     char next_to[PATH_MAX], real[PATH_MAX];

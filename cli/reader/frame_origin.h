@@ -37,6 +37,8 @@ bool frame_module_is_library(const char *path);
 /* Reports are of other machines from now on: no path of theirs is looked up on this one. Their sender could
  * learn which files are here, and each look-up takes time. Before the first thread. */
 void frame_origin_set_elsewhere(void);
+/* Of other machines, so of anyone. */
+bool frame_origin_is_elsewhere(void);
 
 /* "module+offset", the module by its file's name, or by the app's where that is a link to it. NULL when it
  * has none. Caller frees. */

@@ -111,10 +111,12 @@ static size_t heaviest(const struct tree *t, size_t list, json_int_t *sum) {
     return best;
 }
 
+#define OLD_LOOKED_AT 512 /* frames of the old hot stack, for each of the new one */
+
 /* A frame of the old hot stack is of the same function but of the hot path: its line is the better one. */
 static json_t *frame_of(const struct tree *t, size_t frame, const json_t *old) {
     const json_t *want = json_array_get(t->frames, frame), *start = json_object_get(want, "start");
-    for (size_t i = 0; start != NULL && i < json_array_size(old); i++) {
+    for (size_t i = 0; start != NULL && i < json_array_size(old) && i < OLD_LOOKED_AT; i++) {
         const json_t *have = json_array_get(old, i);
         if (json_equal(json_object_get(have, "start"), start) &&
             json_equal(json_object_get(have, "module"), json_object_get(want, "module")))

@@ -17,6 +17,7 @@ struct render_options {
     int width;           /* of the terminal, as render_width has it; 0: nothing is cut or wrapped */
     bool all_frames;     /* those of interpreters and libraries too */
     bool threads;        /* all threads with their stacks */
+    size_t frames_max;   /* of all threads: the stacks beyond are left out; 0: none is */
     bool dated;          /* the time of the hang with its date */
     bool not_kept;       /* the report's file goes with the run: no command is named that reads it */
     const char *head;    /* before the first line, "hangdog: "; NULL: none */

@@ -50,9 +50,15 @@ static void put_summary(const struct page *p, const json_t *thread, bool owner) 
     fputc('\n', p->out);
 }
 
-static void put_stack(const struct page *p, const json_t *thread) {
+/* `shown` counts the frames of all threads. */
+static void put_stack(const struct page *p, const json_t *thread, size_t *shown) {
     const json_t *stack = json_object_get(thread, "stack");
-    size_t hidden = 0;
+    size_t hidden = 0, most = p->options->frames_max;
+    *shown += json_array_size(json_object_get(stack, "frames"));
+    if (most != 0 && *shown > most) {
+        fputs(stack != NULL ? "    (its stack is left out here)\n" : "", p->out);
+        return;
+    }
     if (stack != NULL && p->options->threads)
         render_stack(p, stack, false);
     else if (stack != NULL)
@@ -138,7 +144,8 @@ static size_t common_name(const json_t *threads, size_t first, const struct alik
 }
 
 /* 80 threads "worker"  wait in futex: 4711, 4712, 4713 ... */
-static void put_group(const struct page *p, const json_t *threads, size_t first, const struct alike *group) {
+static void put_group(const struct page *p, const json_t *threads, size_t first, const struct alike *group,
+                      size_t *frames_shown) {
     const json_t *thread = json_array_get(threads, first);
     const char *name = value_text(thread, "name"), *state = value_text(thread, "state"),
                *syscall = value_text(thread, "syscall");
@@ -167,7 +174,7 @@ static void put_group(const struct page *p, const json_t *threads, size_t first,
         fprintf(p->out, "%s%" PRId64, shown++ == 0 ? ": " : ", ",
                 value_int(json_array_get(threads, i), "tid"));
     fputs(" ...\n", p->out);
-    put_stack(p, thread);
+    put_stack(p, thread, frames_shown);
 }
 
 void render_threads(const struct page *p) {
@@ -175,12 +182,13 @@ void render_threads(const struct page *p) {
     const json_t *owner =
         render_thread(p->report, value_int(json_object_get(p->report, "cause"), "lock_owner_tid"));
     int64_t missing = value_int(p->report, "threads_left_out");
+    size_t shown = 0;
     if (json_array_size(threads) == 0 && missing == 0)
         return;
     render_heading(p, "Threads");
     if (owner != NULL) {
         put_summary(p, owner, true);
-        put_stack(p, owner);
+        put_stack(p, owner, &shown);
     }
     size_t total = json_array_size(threads);
     struct alike *group = group_threads(threads, owner);
@@ -190,12 +198,12 @@ void render_threads(const struct page *p) {
             continue;
         if (group != NULL && group[group[i].first].count >= GROUP_MIN) {
             if (group[i].first == i)
-                put_group(p, threads, i, group);
+                put_group(p, threads, i, group, &shown);
             continue;
         }
         put_summary(p, thread, false);
         if (p->options->threads)
-            put_stack(p, thread);
+            put_stack(p, thread, &shown);
     }
     free(group);
     if (missing > 0)

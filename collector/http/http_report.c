@@ -12,13 +12,14 @@
 #include "collector/http/http_private.h"
 
 #define TEXT_COLUMNS 100
+#define FRAMES_MAX 16384 /* of threads; the library writes 3,200 before names are looked up */
 
 /* The command renders and exports in one thread. */
 static pthread_mutex_t rendering = PTHREAD_MUTEX_INITIALIZER;
 
 static int write_text(FILE *out, const json_t *report) {
     const struct render_options options = {
-        .width = TEXT_COLUMNS, .threads = true, .dated = true, .not_kept = true};
+        .width = TEXT_COLUMNS, .threads = true, .dated = true, .not_kept = true, .frames_max = FRAMES_MAX};
     return render_report(out, report, &options);
 }
 

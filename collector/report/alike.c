@@ -26,9 +26,12 @@ static void read_path(const char *text, struct path *out) {
     out->count = 0;
     for (text = strchr(text, '\n'); text != NULL && text[1] != '\0' && out->count < FRAMES_MAX;
          text = strchr(text + 1, '\n')) {
-        int n = (int)strcspn(text + 2, "\n");
+        const char *end = strchrnul(text + 2, '\n');
+        size_t n = (size_t)(end - text) - 2;
+        n = n < FRAME_NAME_BYTES ? n : FRAME_NAME_BYTES - 1;
         out->weight[out->count] = text[1];
-        snprintf(out->name[out->count++], FRAME_NAME_BYTES, "%.*s", n, text + 2);
+        memcpy(out->name[out->count], text + 2, n); /* the store compares a new path with hundreds */
+        out->name[out->count++][n] = '\0';
     }
     for (out->certain = 0; out->certain + 1 < out->count && out->weight[out->certain] != '!';) {
         out->certain++;

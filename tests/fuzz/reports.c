@@ -50,7 +50,8 @@ static void merge(const char *text) {
 static void show(json_t *report, const char *text) {
     static const char *const formats[] = {"text",  "collapsed", "speedscope", "firefox",
                                           "pprof", "sentry",    "otlp"};
-    const struct render_options options = {.width = 100, .threads = true, .dated = true, .not_kept = true};
+    const struct render_options options = {
+        .width = 100, .threads = true, .dated = true, .not_kept = true, .frames_max = 16384};
     json_t *reports = json_pack("[O]", report);
     rewind(nowhere);
     render_report(nowhere, report, &options);

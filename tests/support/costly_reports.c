@@ -97,6 +97,13 @@ static json_t *make_threads(void) {
     return report;
 }
 
+/* As many frames as a report may have, in threads. */
+static json_t *make_crowd(void) {
+    json_t *report = start();
+    set_threads(report, 3000, 30);
+    return report;
+}
+
 /* A stack's shares need the whole time that has stacks: of the tree and of the timeline. */
 static json_t *make_shares(void) {
     json_t *report = start(), *nodes = json_array();
@@ -204,17 +211,10 @@ static json_t *make_gil(void) {
 }
 
 const struct costly costly_reports[] = {
-    {"ring", make_ring},
-    {"threads", make_threads},
-    {"shares", make_shares},
-    {"branches", make_branches},
-    {"deep", make_deep},
-    {"wide", make_wide},
-    {"timeline", make_timeline},
-    {"texts", make_texts},
-    {"mentions", make_mentions},
-    {"gil", make_gil},
-    {NULL, NULL},
+    {"ring", make_ring},         {"threads", make_threads}, {"shares", make_shares},
+    {"branches", make_branches}, {"deep", make_deep},       {"wide", make_wide},
+    {"timeline", make_timeline}, {"texts", make_texts},     {"mentions", make_mentions},
+    {"gil", make_gil},           {"crowd", make_crowd},     {NULL, NULL},
 };
 
 json_t *costly_report(const char *name) {

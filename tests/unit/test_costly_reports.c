@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cli/export/formats.h"
+#include "cli/reader/frame_origin.h"
 #include "cli/render/render.h"
 #include "collector/base/built_in.h"
 #include "collector/http/merge_stack.h"
@@ -77,7 +78,8 @@ static void take_in(void **state) {
 
 static void render(void **state) {
     (void)state;
-    const struct render_options options = {.width = 100, .threads = true, .dated = true, .not_kept = true};
+    const struct render_options options = {
+        .width = 100, .threads = true, .dated = true, .not_kept = true, .frames_max = 16384};
     for (const struct costly *c = costly_reports; c->name != NULL; c++) {
         json_t *report = c->make();
         FILE *out = fopen("/dev/null", "we");
@@ -93,7 +95,7 @@ static void render(void **state) {
 static void export(void **state) {
     (void)state;
     static const char *const formats[] = {"text", "collapsed", "firefox", "pprof"};
-    static const char *const names[] = {"threads", "deep", "timeline", "texts"};
+    static const char *const names[] = {"threads", "crowd", "deep", "timeline", "texts"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         json_t *reports = json_pack("[o]", costly_report(names[k]));
         for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
@@ -227,5 +229,6 @@ int main(void) {
         cmocka_unit_test_setup(render, start),  cmocka_unit_test_setup(export, start),
         cmocka_unit_test_setup(merge, start),   cmocka_unit_test_setup(sentry, start),
     };
+    frame_origin_set_elsewhere(); /* as the collector does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ export interface StackTree {
 
 const NODES_MAX = 60000;
 const INVERTED_DEPTH_MAX = 128;
+const INVERTED_STEPS_MAX = 1000000; // a hostile tree has as many callers as it may below each function
 
 type Loose = Record<string, unknown>;
 
@@ -86,12 +87,13 @@ export function invert(tree: StackTree): StackTree {
   const nodes: StackNode[] = [];
   const index = new Map<string, number>();
   const self = selfTimes(tree);
+  let steps = 0;
   tree.nodes.forEach((leaf, at) => {
     const ms = self[at] ?? 0;
-    if (ms <= 0) return;
+    if (ms <= 0 || steps > INVERTED_STEPS_MAX) return;
     let parent = -1;
     let from: StackNode | undefined = leaf;
-    for (let depth = 0; from && depth < INVERTED_DEPTH_MAX; depth += 1) {
+    for (let depth = 0; from && depth < INVERTED_DEPTH_MAX; depth += 1, steps += 1) {
       const key = `${parent} ${from.name}`;
       let to = index.get(key);
       if (to === undefined) {
