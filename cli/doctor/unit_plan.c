@@ -13,6 +13,8 @@
 #include "cli/run/preload_path.h"
 
 #define STATE "/var/lib/hangdog"
+#define LOOK_US 100000
+#define LOOKS 50
 
 /* ---- paths of a sandbox ----------------------------------------------------------------------- */
 
@@ -164,9 +166,20 @@ static void name_spool(struct unit_plan *p, const struct unit *u) {
     }
 }
 
+/* systemd calls a service active when its first process says so, and workers may become another user's later.
+ */
+static struct unit_processes settled_processes(const struct unit *u) {
+    struct unit_processes processes = unit_processes_find(u->name);
+    for (int i = 0; i < LOOKS && processes.young && !processes.has_user; i++) {
+        usleep(LOOK_US);
+        processes = unit_processes_find(u->name);
+    }
+    return processes;
+}
+
 static void find_user(struct unit_plan *p, const struct unit *u) {
     const char *user = unit_value(u, "User");
-    struct unit_processes processes = unit_processes_find(u->name);
+    struct unit_processes processes = settled_processes(u);
     p->running = processes.count > 0;
     p->follow = processes.count > 1 || strcmp(unit_value(u, "Type"), "forking") == 0;
     p->state_directory = unit_is_true(u, "DynamicUser") || !processes.has_user ||

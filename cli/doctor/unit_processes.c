@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/base/proc.h"
+
+#define YOUNG_S 5
+#define NS_PER_S 1000000000
 
 /* "0::/system.slice/NAME.service", perhaps with groups below it. */
 static bool is_in_group(pid_t pid, const char *name) {
@@ -27,6 +31,12 @@ static bool is_in_group(pid_t pid, const char *name) {
     return is;
 }
 
+static bool is_young(pid_t pid) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (time_t)(proc_stat(pid).started_boot_ns / NS_PER_S) + YOUNG_S > now.tv_sec;
+}
+
 struct unit_processes unit_processes_find(const char *name) {
     struct unit_processes found = {0};
     DIR *dir = opendir("/proc");
@@ -37,6 +47,7 @@ struct unit_processes unit_processes_find(const char *name) {
         }
         uid_t user = (uid_t)proc_number(pid, "Uid:", 10);
         found.count++;
+        found.young |= is_young(pid);
         if (user != 0 && !found.has_user) {
             found.has_user = true;
             found.user = user;

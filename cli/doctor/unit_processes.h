@@ -12,6 +12,7 @@ struct unit_processes {
     unsigned count;
     bool has_user; /* one that is not root's */
     uid_t user;    /* the first such */
+    bool young;    /* one started within the last seconds: it may become another user's yet */
 };
 
 /* `name`: of the unit, with its suffix. Zeros where it does not run, or is not visible. */

@@ -90,9 +90,15 @@ part others
 for name in one two; do
     printf '[Service]\nExecStart=/usr/bin/python3 /opt/other.py\n' >/etc/systemd/system/$name.service
 done
+cat >/etc/systemd/system/later.service <<'UNIT'
+[Service]
+ExecStart=/usr/bin/python3 -c "import os, time; time.sleep(1.5); os.setuid(33); time.sleep(60)"
+UNIT
 echo User=www-data >>/etc/systemd/system/one.service
 echo DynamicUser=yes >>/etc/systemd/system/two.service
 systemctl daemon-reload
+systemctl start later
+hangdog doctor --unit later --drop-in | grep '^ExecStartPre'
 watch one
 watch two
 sleep 1
@@ -202,7 +208,7 @@ class Systemd(unittest.TestCase):
                           "inactive")
 
     def test_services_keep_their_folders(self):
-        self.assert_lines(self.part("others"), r".*  (one|python3)  hang  1\.1 s .*", r".*  (two|python3)  hang  1\.1 s .*",
+        self.assert_lines(self.part("others"), r"ExecStartPre=\+/usr/bin/install -d -o www-data .*", r".*  (one|python3)  hang  1\.1 s .*", r".*  (two|python3)  hang  1\.1 s .*",
                           "redis directory", "www-data directory", "root 755 directory", "[1-9].*", "OK", r".*  redis-server  hang  1\.2 s .*")
 
     def test_uploader_and_collector_on_one_machine(self):
