@@ -62,15 +62,27 @@ static size_t index_of(const json_t *frames, const json_t *frame) {
     return i;
 }
 
+/* Or neither has the member. */
+static bool has_same(const json_t *a, const json_t *b, const char *member) {
+    const json_t *x = json_object_get(a, member), *y = json_object_get(b, member);
+    return x == y || json_equal(x, y);
+}
+
 /* Recursion is one line. */
 static bool is_same_function(const json_t *a, const json_t *b) {
-    return is_named(a) && json_equal(json_object_get(a, "function"), json_object_get(b, "function")) &&
-           json_equal(json_object_get(a, "file"), json_object_get(b, "file")) &&
-           json_equal(json_object_get(a, "line"), json_object_get(b, "line"));
+    return is_named(a) && has_same(a, b, "function") && has_same(a, b, "file") && has_same(a, b, "line");
 }
 
 static bool is_of_module(const json_t *a, const json_t *b) {
     return a != NULL && json_equal(json_object_get(a, "module"), json_object_get(b, "module"));
+}
+
+/* Of what only passes calls on. */
+static bool is_glue(const struct page *p, const json_t *frame) {
+    char *library = render_library(p->report, frame);
+    bool glue = library != NULL && strncmp(library, "libgobject-", strlen("libgobject-")) == 0;
+    free(library);
+    return glue;
 }
 
 /* Where a library's function stands for the hang: those with a name, and the first of each library, up to the
@@ -80,7 +92,8 @@ static bool is_part_of_library(const struct page *p, const json_t *frames, const
     const json_t *last = l->count > 0 ? l->line[l->count - 1].frame : NULL;
     if (at >= report_loop_of(frames) || json_object_get(frame, "module") == NULL)
         return report_frame_is_own(p->report, frame);
-    return report_frame_is_librarys(p->report, frame) || (!is_named(frame) && !is_of_module(last, frame));
+    return report_frame_is_librarys(p->report, frame) ||
+           (!is_named(frame) && !is_of_module(last, frame) && !is_glue(p, frame));
 }
 
 static bool is_wanted(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {

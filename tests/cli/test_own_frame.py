@@ -233,6 +233,8 @@ class Toolkits(unittest.TestCase):
         self.assertRegex(told(frames, "show", "latest", library=self.GLIB),
                          r"(?s)\A\S+ .* in g_utf8_pointer_to_offset \(libglib-2\.0\), app\[.*\n"
                          r"  > g_utf8_pointer_to_offset  libglib-2\.0  in poll\n    main\n")
+        recursion = [POLL, *[self.library("gtk_widget_draw")] * 3, self.library("g_main_loop_run"), self.MAIN]
+        self.assertRegex(told(recursion, "show", "latest", library=self.GTK), r"\n  > gtk_widget_draw  +libgtk-3  +in poll\n    main\n")
         self.assertRegex(told(frames, "show", "latest", library=self.PANGO), r"in g_utf8_pointer_to_offset \(libpango-1\.0\), app\[")
 
 
