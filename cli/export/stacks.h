@@ -17,10 +17,8 @@
 #define EXPORT_FRAMES_MAX ((size_t)1 << 17)
 #define EXPORT_NAME_CHARS 64 /* that count as one frame */
 #define EXPORT_THREADS_MAX 4096
-#define EXPORT_OTHERS_FRAMES_MAX                                                                   \
-    8192                      /* of the threads that are not watched, in reports of other machines \
-                               */
-#define EXPORT_NODES_MAX 8192 /* of the tree: four times what is written */
+#define EXPORT_OTHERS_FRAMES_MAX 8192 /* of threads not watched, in reports of other machines */
+#define EXPORT_NODES_MAX 8192         /* of the tree: four times what is written */
 
 struct export_stack {
     const json_t **frame; /* innermost first, borrowed of the report */
