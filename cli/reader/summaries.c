@@ -289,7 +289,8 @@ void summaries_say_none(const struct summaries *s, const struct summary_options 
     json_object_foreach(s->apps, name, value) {
         suggestion_add(&nearest, name);
     }
-    if (o->app != NULL && json_object_get(s->apps, o->app) == NULL && nearest.nearest != NULL) {
+    bool all = s->from == 0; /* else it may have older ones, which were not opened */
+    if (all && o->app != NULL && json_object_get(s->apps, o->app) == NULL && nearest.nearest != NULL) {
         print_error("no report of '%s'; did you mean '%s'?", o->app, nearest.nearest);
     } else {
         print_error("none of %zu report%s matches", s->count, cli_plural((int64_t)s->count, "", "s"));
