@@ -62,7 +62,7 @@ const struct command command_doctor = {
                 {"doctor --unit nginx", "can this service be watched?"}},
     .description =
         "A line of ok, warn or fail for each check. Below a warn or fail is a command that fixes it, where there is "
-        "one. Nothing is changed, and no program is started.\n\n"
+        "one. Nothing is changed, and the program is not started.\n\n"
         "The checks: the library that is preloaded; the spool; /proc; the right to read other processes; seccomp "
         "filters; names of functions. Of a program: whether it can be watched. Of a process: whether it can be read, "
         "and whether it is watched.\n\n",

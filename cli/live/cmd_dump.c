@@ -55,6 +55,8 @@ const struct command command_dump = {
         "With --running it is stopped for some 50 us, and the pause is printed.\n\n"
         "A name is that of the program, or of the script that it runs. Processes of another user, and where "
         "kernel.yama.ptrace_scope is not 0 all processes, need root.\n\n",
+    .environment = "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n",
+    .no_spool = true,
     .deep = true,
     .operand = COMPLETE_PROCESS,
     .options = dump_options,

@@ -55,6 +55,8 @@ const struct command command_top = {
         "Up and down choose a thread, and top shows its stack. s sorts, e shows all frames, space pauses, d ends "
         "and prints all stacks, h helps, q ends.\n\n"
         "CPU is the share of one CPU since the look before.\n\n",
+    .environment = "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n",
+    .no_spool = true,
     .deep = true,
     .operand = COMPLETE_PROCESS,
     .options = top_options,

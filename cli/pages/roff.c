@@ -54,7 +54,7 @@ void roff_sentence(FILE *out, const char *text) {
     if (n > 1) {
         roff_string(out, text + 1);
     }
-    fputs(n > 0 && strchr(".:", text[n - 1]) != NULL ? "\n" : ".\n", out);
+    fputs(n > 0 && strchr(".:?", text[n - 1]) != NULL ? "\n" : ".\n", out);
 }
 
 void roff_title(FILE *out, const char *name, int section) {

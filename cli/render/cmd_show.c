@@ -91,8 +91,8 @@ const struct command command_show = {
         "has. Where several have it, they are listed.\n\n"
         "A report that is longer than the terminal is shown by $PAGER, else by less.\n\n"
         "Lines and inlined functions need debug information: that of the program's file, a file below "
-        "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. JavaScript functions need node "
-        "--perf-basic-prof --interpreted-frames-native-stack.\n\n",
+        "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. The functions of Python 3.8 to "
+        "3.14 and node 18 to 24 need nothing.\n\n",
 #ifndef HAS_REPORT_PAGE
     .instead = {{.option = "html",
                  .command = "make dashboard && sudo make install",

@@ -123,10 +123,8 @@ static void put_reason(char *to, size_t size, const struct reporter *r) {
                  spent[0] != '\0' ? " and " : "");
     } else {
         render_duration(waited, (int64_t)atomic_load(&r->records->waited_ns));
-        snprintf(to, size, "%s %s%swaited in " CALLS " %llu time%s, %s in all%s", thread_words(t, spent),
-                 spent, spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited,
-                 r->options->loop == NULL ? " (a loop waits 3 times, 100 ms, and more than in other calls)"
-                                          : "");
+        snprintf(to, size, "%s %s%swaited in " CALLS " %llu time%s, %s in all", thread_words(t, spent), spent,
+                 spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited);
     }
 }
 

@@ -199,8 +199,8 @@ const struct command command_run = {
         "spool. The program's output, exit status and signals are its own.\n\n"
         "A program that takes no library runs unwatched, and Hangdog says so: a static program, one of another "
         "architecture or C library, a set-user-id one, and one written in Go.\n\n"
-        "A thread's loop is where it waits (poll, select, epoll_wait) for the third time, for 100 ms in all, and for "
-        "more than half of the time that it is blocked. Where Hangdog saw no event loop, the loop may be in another "
+        "Hangdog sees where a thread waits (poll, select, epoll_wait), on which descriptors, and below which functions, and decides "
+        "by that evidence which wait is the loop's own. Where Hangdog saw no event loop, the loop may be in another "
         "thread (--thread), in a child (--follow), or at a wait that does not look like one (--loop). A loop that "
         "waits by other means, a condition variable or io_uring, cannot be watched.\n\n",
     .exit_status =

@@ -152,6 +152,9 @@ class Installed(unittest.TestCase):
         self.install(prefix)
         shutil.copy(os.path.join(BUILD, "install_manifest.txt"), copy + "/build/installed.txt")  # as make install does
         self.assertTrue(os.path.exists(prefix + "/bin/hangdog"))
+        done = subprocess.run(["make", "uninstall", "DESTDIR=" + self.folder + "/wrong"], cwd=copy, env=env, capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertIn("try: make uninstall DESTDIR=", done.stderr)
         said = self.run_it("make", "-C", copy, "uninstall", env=env)
         self.assertIn("Reports stay", said)
         left = [os.path.relpath(os.path.join(folder, name), prefix) for folder, _, names in os.walk(prefix) for name in names]

@@ -19,7 +19,7 @@ ZSH = SHARE / "zsh/site-functions/_hangdog"
 FISH = SHARE / "fish/vendor_completions.d/hangdog.fish"
 COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
 RARE = {"--display-hz", "--environment", "--frame-drop", "--reports-per-fingerprint"}  # of run: in the page and the completions only
-WITHOUT_SPOOL = {"serve", "upload-symbols"}
+WITHOUT_SPOOL = {"dump", "serve", "top", "upload-symbols"}
 VARIABLES = {"run": {"HANGDOG_APP", "HANGDOG_VERSION", "HANGDOG_ENVIRONMENT"}, "upload": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"},
              "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "serve": {"XDG_DATA_HOME", "STATE_DIRECTORY"}}
 
@@ -48,6 +48,7 @@ class Pages(Command):
             self.assertLessEqual(VARIABLES.get(command, set()), found)
             self.assertEqual(command not in WITHOUT_SPOOL, "XDG_STATE_HOME" in found, command)
             self.assertNotIn("Docs/", text)
+            self.assertNotIn("?.", text)
 
     def test_the_help_lists_what_there_is(self):
         helped = run("export", "--help").stdout

@@ -130,6 +130,16 @@ class Readme(unittest.TestCase):
         names = [frame.get("function") for hang in self.hangs() for frame in hang["hot_stack"]["frames"]]
         self.assertIn("blocks", names, said.stderr)
 
+    @unittest.skipUnless(shutil.which("npm"), "npm is not installed")
+    def test_npm_start_is_reported_by_the_packages_name(self):
+        self.script("server.js", NODE_SERVER)
+        (self.folder / "package.json").write_text('{"name": "shop", "version": "3", "scripts": {"start": "node server.js"}}')
+        (line,) = [line for block in blocks("sh") for line in block.splitlines() if line.endswith("-- npm start")]
+        said = self.paste(line)
+        self.assertEqual(0, said.returncode, said.stderr)
+        hangs = [report for report in self.hangs() if "blocks" in [frame.get("function") for frame in report["hot_stack"]["frames"]]]
+        self.assertEqual([("shop", "1.4")], [(hang["app"]["name"], hang["app"]["version"]) for hang in hangs], said.stderr)
+
     @unittest.skipUnless(shutil.which("dpkg-query"), "no dpkg here")
     def test_the_container_has_the_commands_libraries(self):
         (text,) = blocks("dockerfile")

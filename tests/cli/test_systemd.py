@@ -147,6 +147,30 @@ echo "first keys: $(grep -cE 'hd[sra]_' /var/lib/hangdog-collector/first-keys) $
 echo "keys in the journal: $(journalctl -u hangdog-serve | grep -cE 'hd[sra]_')"
 journalctl -o cat -u hangdog-serve | grep 'first keys'
 """
+# Backup, restore and encryption as docs/operate.md has them.
+OPERATE = r"""
+part operate
+store=/var/lib/private/hangdog-collector/collector.db
+{backup}
+stat -c 'backup %a' /var/backups/hangdog.db
+{restore}
+wait_for 20 curl -sf http://127.0.0.1:8437/healthz
+groups
+echo
+drop_in=/etc/systemd/system/hangdog-serve.service.d
+mkdir -p /etc/ssl/private $drop_in
+openssl req -x509 -newkey rsa:2048 -nodes -keyout /etc/ssl/private/hangs.example.org.key -out /etc/ssl/hangs.example.org.pem -days 2 \
+    -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
+cat >$drop_in/override.conf <<'UNIT'
+{encryption}
+UNIT
+systemctl daemon-reload
+systemctl restart hangdog-serve
+wait_for 20 curl -sf --cacert /etc/ssl/hangs.example.org.pem https://localhost:8437/healthz && echo 'by TLS'
+rm -r $drop_in
+systemctl daemon-reload
+systemctl restart hangdog-serve
+"""
 JOURNAL = r"""
 part journal
 chown -R www-data /var/lib/hangdog/redis-server
@@ -157,6 +181,14 @@ systemctl stop nginx
 sleep 1
 journalctl -o cat -t hangdog
 """
+
+
+def operate():
+    """Empty where a program of the page is missing."""
+    page = (pathlib.Path(SOURCE) / "docs/operate.md").read_text()
+    backup, restore = re.findall(r"(?s)```sh\n(.*?)```", page[page.index("## Backup"):page.index("## Upgrade")])
+    (encryption,) = re.findall(r"(?s)```ini\n(.*?)```", page)
+    return OPERATE.format(backup=backup, restore=restore, encryption=encryption) if shutil.which("sqlite3") and shutil.which("openssl") else ""
 
 
 @functools.lru_cache
@@ -175,7 +207,7 @@ def parts():
     if list(pathlib.Path("/etc/postgresql").glob("*/*/postgresql.conf")):
         script += POSTGRES
     if shutil.which("redis-server"):
-        script += OTHERS + FLEET + JOURNAL
+        script += OTHERS + FLEET + operate() + JOURNAL
     said = run_machine(script, files)
     return dict(re.findall(r"^@@ (\w+)\n(.*?)(?=^@@ |\Z)", said, re.MULTILINE | re.DOTALL))
 
@@ -195,21 +227,21 @@ class Systemd(unittest.TestCase):
 
     def test_redis_by_the_readme(self):
         self.assert_lines(self.part("redis"), "active", "0", r"/usr/bin/redis-(server|check-rdb)", "OK",
-                          r".*  redis-server  hang  1\.2 s .*debugCommand.*", "redis directory", "ok +watch .*",
+                          r".*  redis-server  hang +1\.2 s .*debugCommand.*", "redis directory", "ok +watch .*",
                           " +sudo rm /etc/systemd/system/redis-server.service.d/hangdog.conf && .*", "/usr/local/bin/hangdog")
 
     def test_nginx_whose_workers_are_another_users(self):
         said = self.part("nginx")
         self.assert_lines(said, "fail +spool +it starts as root and does not run: .*", " +sudo systemctl start nginx", "active", "0",
-                          r".*  nginx  hang  1\.\d s .*", "www-data directory")
+                          r".*  nginx  hang +1\.\d s .*", "www-data directory")
 
     def test_postgresql_whose_helper_empties_the_environment(self):
-        self.assert_lines(self.part("postgres"), "fail +program +its Type=oneshot.*", "active", "0", r".*  postgres\w*  hang  1\.\d s .*",
+        self.assert_lines(self.part("postgres"), "fail +program +its Type=oneshot.*", "active", "0", r".*  postgres\w*  hang +1\.\d s .*",
                           "inactive")
 
     def test_services_keep_their_folders(self):
-        self.assert_lines(self.part("others"), r"ExecStartPre=\+/usr/bin/install -d -o www-data .*", r".*  (one|python3)  hang  1\.1 s .*", r".*  (two|python3)  hang  1\.1 s .*",
-                          "redis directory", "www-data directory", "root 755 directory", "[1-9].*", "OK", r".*  redis-server  hang  1\.2 s .*")
+        self.assert_lines(self.part("others"), r"ExecStartPre=\+/usr/bin/install -d -o www-data .*", r".*  (one|python3)  hang +1\.1 s .*", r".*  (two|python3)  hang +1\.1 s .*",
+                          "redis directory", "www-data directory", "root 755 directory", "[1-9].*", "OK", r".*  redis-server  hang +1\.2 s .*")
 
     def test_uploader_and_collector_on_one_machine(self):
         said = self.part("fleet")
@@ -221,6 +253,9 @@ class Systemd(unittest.TestCase):
         self.assertRegex(said, r"cat: .*(Permission denied|No such file)")
         self.assertNotRegex(said, "migrating|previously had")
         self.assert_lines(said, "first keys: 3 600", "keys in the journal: 0", "the first keys, .* are in /var/lib/.*/first-keys, .*")
+
+    def test_backup_restore_and_encryption_by_the_page(self):
+        self.assert_lines(self.part("operate"), "backup 600", r'\{"totals".*"app":"redis-server".*', "by TLS")
 
     def test_a_folder_that_another_user_took_is_said_once(self):
         if "nginx" in parts():  # each of its workers fails to write its session
