@@ -140,11 +140,13 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     return HD_KIND_OTHER;
 }
 
+/* The numbers of what an instance has; HD_WAIT_FDS: more than that, or they are not known. */
 static uint32_t content_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
-    char path[48], text[2048];
+    char text[2048];
     uint32_t n = 0;
-    hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
-    hd_proc_read(proc_fd, path, text, sizeof text);
+    if (hd_proc_read_epoll(proc_fd, tid, epoll, text, sizeof text) < 0) {
+        return HD_WAIT_FDS;
+    }
     for (const char *at = strstr(text, "tfd:"); at != NULL && n < HD_WAIT_FDS; at = strstr(at, "tfd:")) {
         uint64_t number;
         for (at += strlen("tfd:"); *at == ' ' || *at == '\t'; at++) {
@@ -164,13 +166,9 @@ static bool is_connected(int proc_fd, int tid, int fd) {
     return hd_peer_inode_of_unix(inode) != 0 || hd_peer_of_inet(proc_fd, tid, inode, peer, sizeof peer);
 }
 
-/* The numbers of what an instance has; HD_WAIT_FDS: more than that, or they are not known. */
 static void epoll_kinds(int proc_fd, int tid, int epoll, struct hd_kinds *kinds) {
     int32_t fd[HD_WAIT_FDS];
-    uint32_t n = HD_WAIT_FDS;
-    if (hd_proc_may_read_epoll(proc_fd, tid)) {
-        n = content_of(proc_fd, tid, epoll, fd);
-    }
+    uint32_t n = content_of(proc_fd, tid, epoll, fd);
     kinds->known = n < HD_WAIT_FDS;
     kinds->count = kinds->known ? n : 0;
     for (uint32_t i = 0; i < kinds->count; i++) {

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "os/linux/proc_files.h"
@@ -98,6 +100,51 @@ static void a_walk_may_end_early_and_leaves_no_descriptor(void **state) {
     assert_int_equal(after, before);
 }
 
+/* ---- an epoll instance ---- */
+
+#define MANY 300 /* more than HD_FEW_OPEN */
+
+static struct hd_os_calls real;
+static int epoll, filled[MANY];
+
+static void fill(void) {
+    for (int i = 0; i < MANY; i++) {
+        filled[i] = eventfd(0, EFD_CLOEXEC);
+        assert_true(filled[i] >= 0);
+        epoll_ctl(epoll, EPOLL_CTL_ADD, filled[i], &(struct epoll_event){.events = EPOLLIN});
+    }
+}
+
+/* The program fills its instance while our thread has no CPU, just before it opens the file. */
+static int fill_and_open(int dir, const char *path, int flags, int mode) {
+    if (strstr(path, "fdinfo") != NULL) {
+        fill();
+    }
+    return real.open_at(dir, path, flags, mode);
+}
+
+static void an_instance_that_is_filled_before_it_is_opened_is_not_read(void **state) {
+    (void)state;
+    char text[2048];
+    real = hd_os;
+    epoll = epoll_create1(EPOLL_CLOEXEC);
+    int one = eventfd(0, EFD_CLOEXEC);
+    epoll_ctl(epoll, EPOLL_CTL_ADD, one, &(struct epoll_event){.events = EPOLLIN});
+    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) > 0);
+    assert_non_null(hd_proc_find_line(text, "tfd:"));
+    hd_os.open_at = fill_and_open;
+    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) < 0);
+    assert_string_equal(text, "");
+    hd_os = real;
+    for (int i = 0; i < MANY; i++) {
+        close(filled[i]);
+    }
+    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) > 0);
+    close(epoll);
+    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) < 0);
+    close(one);
+}
+
 static void a_number_ends_where_its_digits_do(void **state) {
     (void)state;
     uint64_t v;
@@ -125,6 +172,7 @@ int main(void) {
         cmocka_unit_test(a_line_is_found_by_what_it_begins_with),
         cmocka_unit_test(what_has_gone_reads_as_empty),
         cmocka_unit_test(a_walk_may_end_early_and_leaves_no_descriptor),
+        cmocka_unit_test(an_instance_that_is_filled_before_it_is_opened_is_not_read),
         cmocka_unit_test(a_number_ends_where_its_digits_do),
         cmocka_unit_test(a_list_has_as_many_as_its_ranges),
     };

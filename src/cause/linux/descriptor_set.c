@@ -12,12 +12,8 @@
 /* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". Of this and of the other
  * sets the first ones; -1: none is known, and there may be some. */
 static int epoll_members(const struct hd_probe_context *ctx, int tid, int epfd, int *fds) {
-    char path[48], text[2048];
-    if (!hd_proc_may_read_epoll(ctx->proc_fd, tid)) {
-        return -1;
-    }
-    hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", epfd);
-    int count = hd_proc_read(ctx->proc_fd, path, text, sizeof text) > 0 ? 0 : -1;
+    char text[2048];
+    int count = hd_proc_read_epoll(ctx->proc_fd, tid, epfd, text, sizeof text) > 0 ? 0 : -1;
     for (const char *p = text;
          count < HD_SET_DESCRIPTORS_MAX && (p = hd_proc_find_line(p, "tfd:")) != NULL;) {
         uint64_t fd;

@@ -153,7 +153,14 @@ long hd_proc_open_count(int proc_fd, int tid) {
     return count;
 }
 
-bool hd_proc_may_read_epoll(int proc_fd, int tid) {
-    long count = hd_proc_open_count(proc_fd, tid);
-    return count >= 0 && count <= HD_FEW_OPEN;
+long hd_proc_read_epoll(int proc_fd, int tid, int epoll, char *text, size_t size) {
+    char path[48];
+    hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
+    text[0] = '\0';
+    int fd = hd_os_open(proc_fd, path);
+    long count = fd >= 0 ? hd_proc_open_count(proc_fd, tid) : -1;
+    long n = count >= 0 && count <= HD_FEW_OPEN ? hd_os.read(fd, text, size - 1) : -1;
+    hd_os_close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n;
 }

@@ -36,9 +36,11 @@ uint64_t hd_proc_count_listed(const char *list);
 /* Open descriptors of a thread, -1: they cannot be read. Above HD_FEW_OPEN the number may be too small. */
 #define HD_FEW_OPEN 256
 long hd_proc_open_count(int proc_fd, int tid);
-/* Whether an epoll instance's content may be read: the kernel writes all of it under a lock that epoll_ctl
- * needs, for less than 0.1 ms where few descriptors are open. */
-bool hd_proc_may_read_epoll(int proc_fd, int tid);
+/* An epoll instance's content, lines "tfd: 8 events: ...". Nothing, and a negative number, where more than
+ * HD_FEW_OPEN descriptors are open: the kernel writes all of it under a lock that epoll_ctl needs, for less
+ * than 0.1 ms where they are few, for 10 ms where they are 20,000. The count is the last step before the
+ * read: little can be added in between. */
+long hd_proc_read_epoll(int proc_fd, int tid, int epoll, char *text, size_t size);
 
 struct hd_proc_tasks {
     int fd;
