@@ -4,6 +4,8 @@
  */
 #include "cli/reader/merge_by_name.h"
 
+#include "cli/reader/groups.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,8 +82,10 @@ static bool read_nodes(struct tree *t, const json_t *nodes, const size_t *same) 
                 (size_t)frame < json_array_size(t->frames);
         if (sound) {
             size_t at = step_down(t, above < 0 ? -1 : (int64_t)place[above], same[frame]);
-            t->node[at].time_ns += json_integer_value(json_object_get(node, "time_ns"));
-            t->node[at].samples += json_integer_value(json_object_get(node, "samples"));
+            t->node[at].time_ns =
+                groups_add_times(t->node[at].time_ns, json_integer_value(json_object_get(node, "time_ns")));
+            t->node[at].samples =
+                groups_add_times(t->node[at].samples, json_integer_value(json_object_get(node, "samples")));
             place[i] = at;
         }
     }

@@ -55,7 +55,7 @@ static void read_nodes(struct branches *f, const json_t *nodes) {
     f->root = SIZE_MAX;
     for (size_t i = 0; i < f->count; i++) {
         const json_t *node = json_array_get(nodes, i);
-        json_int_t parent = value_int(node, "parent");
+        json_int_t parent = value_signed(node, "parent");
         f->tree[i] = (struct node){.frame = value_int(node, "frame"),
                                    .ns = value_int(node, "time_ns"),
                                    .parent = parent >= 0 ? (size_t)parent : SIZE_MAX,

@@ -67,7 +67,7 @@ void render_crash_why(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], text[200];
     const json_t *crash = json_object_get(p->report, "crash");
     const char *signal = render_crash_signal(p->report), *address = value_text(crash, "address");
-    int64_t code = value_int(crash, "code"), hung_ns = value_int(p->report, "duration_ns");
+    int64_t code = value_signed(crash, "code"), hung_ns = value_int(p->report, "duration_ns");
     if (signal == NULL)
         return;
     bool printed = print_exception(p, crash);

@@ -91,8 +91,8 @@ static double share_in_tree(const json_t *report, const json_t *nodes, const jso
         size_t count = 0;
         if (!is_timed_condition(json_array_get(frames, (size_t)value_int(node, "frame"))))
             continue;
-        json_int_t below = (json_int_t)i, at = value_int(node, "parent");
-        for (; at >= 0 && at < below && count < CALLERS_MAX; below = at, at = value_int(node, "parent")) {
+        json_int_t below = (json_int_t)i, at = value_signed(node, "parent");
+        for (; at >= 0 && at < below && count < CALLERS_MAX; below = at, at = value_signed(node, "parent")) {
             node = json_array_get(nodes, (size_t)at); /* a caller comes before what it calls */
             callers[count++] = json_array_get(frames, (size_t)value_int(node, "frame"));
         }

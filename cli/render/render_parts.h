@@ -22,7 +22,10 @@ struct page {
 
 /* A member of an object: borrowed text, NULL when it is missing. */
 const char *value_text(const json_t *object, const char *name);
-int64_t value_int(const json_t *object, const char *name); /* 0 when it is missing */
+/* 0 when it is missing, and where it is negative: a report says anything. */
+int64_t value_int(const json_t *object, const char *name);
+int64_t value_signed(const json_t *object, const char *name); /* a parent, a signal's code */
+int64_t value_sum(int64_t a, int64_t b); /* of two that are not negative; at most the largest number */
 
 /* ---- texts: the caller frees them; NULL: no memory ---------------------------------------- */
 

@@ -6,13 +6,18 @@
 
 #include <inttypes.h>
 
+static int64_t bucket_of(const json_t *histogram, size_t i) {
+    int64_t turns = json_integer_value(json_array_get(histogram, i));
+    return turns > 0 ? turns : 0;
+}
+
 /* The upper end of the bucket below which `part` of all turns are; 0 without turns. */
 static int64_t turn_within(const json_t *histogram, double part) {
     int64_t all = 0, seen = 0;
     for (size_t i = 0; i < json_array_size(histogram); i++)
-        all += json_integer_value(json_array_get(histogram, i));
+        all = value_sum(all, bucket_of(histogram, i));
     for (size_t i = 0; i < json_array_size(histogram) && i < 62; i++) {
-        seen += json_integer_value(json_array_get(histogram, i));
+        seen = value_sum(seen, bucket_of(histogram, i));
         if (all > 0 && (double)seen >= part * (double)all)
             return INT64_C(1) << (i + 1);
     }

@@ -96,7 +96,7 @@ void render_timeline(const struct page *p) {
             struct row next = row_of(&own, json_array_get(timeline, i));
             if (!is_alike(&row, &next))
                 break;
-            row.for_ns += next.for_ns;
+            row.for_ns = value_sum(row.for_ns, next.for_ns);
         }
         if (rows++ < ROWS_MAX)
             put_row(p, &row);

@@ -80,8 +80,17 @@ const char *value_text(const json_t *object, const char *name) {
     return json_string_value(json_object_get(object, name));
 }
 
-int64_t value_int(const json_t *object, const char *name) {
+int64_t value_signed(const json_t *object, const char *name) {
     return json_integer_value(json_object_get(object, name));
+}
+
+int64_t value_int(const json_t *object, const char *name) {
+    int64_t value = value_signed(object, name);
+    return value > 0 ? value : 0;
+}
+
+int64_t value_sum(int64_t a, int64_t b) {
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
 void render_command(FILE *out, const struct page *p, const char *called, const char *id, const char *option) {

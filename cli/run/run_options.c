@@ -115,10 +115,12 @@ static const struct command_option run_options[] = {
     {.name = "without-paths",
      .kind = OPTION_FLAG,
      TO(without_paths),
-     .help = "no paths, peers or file names in reports",
+     .help = "no folders of yours and no peers in reports",
      .more =
-         "The report leaves out the peers and files that a call waited for, and the folders of code files "
-         "outside of /usr, /lib and /opt. Functions of such files have no names."},
+         "The report leaves out the peers and files that a call waited for, the text of an exception, and the folders "
+         "of code files outside of /usr, /lib and /opt. Functions of such files have no names. It keeps paths in these "
+         "three, because names are looked up there, base names of the program and its code files, and names of "
+         "functions, threads and children."},
     {.name = "crash",
      .kind = OPTION_FLAG,
      TO(crash),

@@ -24,10 +24,18 @@ static void check_state(_Atomic uint32_t *state, uint32_t count) {
     }
 }
 
+/* 4.5 years: a sum of all buckets of a histogram, or of two times, is a number of JSON, too. */
+#define SUM_MAX ((uint64_t)INT64_MAX / 64)
+_Static_assert(HD_TURN_BUCKETS <= 64 && HD_FRAME_BUCKETS <= 64, "their sum is no more than INT64_MAX");
+
 static void check_sum(_Atomic uint64_t *sum) {
-    if (atomic_load_explicit(sum, memory_order_relaxed) > INT64_MAX) {
-        atomic_store_explicit(sum, INT64_MAX, memory_order_relaxed);
+    if (atomic_load_explicit(sum, memory_order_relaxed) > SUM_MAX) {
+        atomic_store_explicit(sum, SUM_MAX, memory_order_relaxed);
     }
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
 }
 
 static void check_name(char *name, size_t size) {
@@ -45,10 +53,10 @@ static void keep_own(struct hd_record_options *to, const struct hd_record_option
     check_name(to->app_name, sizeof to->app_name);
     memcpy(to->app_version, own->app_version, sizeof to->app_version);
     check_name(to->app_version, sizeof to->app_version);
-    to->pid = own->pid;
+    to->pid = own->pid > 0 ? own->pid : 0;
     if (own->started_ns > to->started_ns) {
-        to->started_ns = own->started_ns;
-        to->started_wall_ns = own->started_wall_ns;
+        to->started_ns = least(own->started_ns, to->started_ns + SUM_MAX);
+        to->started_wall_ns = least(own->started_wall_ns, to->started_wall_ns + SUM_MAX);
     }
 }
 
@@ -65,39 +73,49 @@ static void check_turns(struct hd_record *to) {
     }
 }
 
+static void check_sums(struct hd_record *to) {
+#define SUM(name) offsetof(struct hd_record, name)
+    static const size_t sums[] = {SUM(superseded_ns),
+                                  SUM(image_ns),
+                                  SUM(alive_ns),
+                                  SUM(open_since_ns),
+                                  SUM(open_duration_ns),
+                                  SUM(ended_duration_ns),
+                                  SUM(waits),
+                                  SUM(waited_ns),
+                                  SUM(hangs),
+                                  SUM(hang_ns),
+                                  SUM(hang_max_ns),
+                                  SUM(reports),
+                                  SUM(reports_whole),
+                                  SUM(mirrored_ns),
+                                  SUM(idle_ns),
+                                  SUM(busy_ns),
+                                  SUM(launch_ns),
+                                  SUM(foreground_ns),
+                                  SUM(foreground_since_ns),
+                                  SUM(samples),
+                                  SUM(signals),
+                                  SUM(interrupted_syscalls),
+                                  SUM(restarted_syscalls),
+                                  SUM(pause_max_ns),
+                                  SUM(pause_total_ns),
+                                  SUM(cpu_ns),
+                                  SUM(late_max_ns),
+                                  SUM(spool_failed),
+                                  SUM(reports_dropped),
+                                  SUM(suppressed),
+                                  SUM(suppressed_ns),
+                                  SUM(suppressed_max_ns),
+                                  SUM(withdrawn),
+                                  SUM(stopped_ns)};
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        check_sum((_Atomic uint64_t *)(void *)((char *)to + sums[i]));
+    }
+}
+
 void record_copy(struct hd_record *to, const struct hd_record *from, const struct hd_record_options *decided,
                  bool first) {
-    static const size_t sums[] = {offsetof(struct hd_record, superseded_ns),
-                                  offsetof(struct hd_record, image_ns),
-                                  offsetof(struct hd_record, alive_ns),
-                                  offsetof(struct hd_record, open_since_ns),
-                                  offsetof(struct hd_record, open_duration_ns),
-                                  offsetof(struct hd_record, ended_duration_ns),
-                                  offsetof(struct hd_record, waits),
-                                  offsetof(struct hd_record, waited_ns),
-                                  offsetof(struct hd_record, hangs),
-                                  offsetof(struct hd_record, hang_ns),
-                                  offsetof(struct hd_record, reports),
-                                  offsetof(struct hd_record, idle_ns),
-                                  offsetof(struct hd_record, busy_ns),
-                                  offsetof(struct hd_record, launch_ns),
-                                  offsetof(struct hd_record, foreground_ns),
-                                  offsetof(struct hd_record, foreground_since_ns),
-                                  offsetof(struct hd_record, samples),
-                                  offsetof(struct hd_record, signals),
-                                  offsetof(struct hd_record, interrupted_syscalls),
-                                  offsetof(struct hd_record, restarted_syscalls),
-                                  offsetof(struct hd_record, pause_max_ns),
-                                  offsetof(struct hd_record, pause_total_ns),
-                                  offsetof(struct hd_record, cpu_ns),
-                                  offsetof(struct hd_record, late_max_ns),
-                                  offsetof(struct hd_record, spool_failed),
-                                  offsetof(struct hd_record, reports_dropped),
-                                  offsetof(struct hd_record, suppressed),
-                                  offsetof(struct hd_record, suppressed_ns),
-                                  offsetof(struct hd_record, suppressed_max_ns),
-                                  offsetof(struct hd_record, withdrawn),
-                                  offsetof(struct hd_record, stopped_ns)};
     memcpy(to, from, sizeof *to);
     struct hd_record_options own = to->options;
     uint8_t of_child;
@@ -115,10 +133,11 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
     check_state(&to->clean, HD_RECORD_STOPPED_EARLY + 1);
     check_state(&to->loop_seen, HD_RECORD_LOOP_CERTAIN + 1);
     check_state(&to->hang_open, HD_RECORD_HANG_FATAL + 1);
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
-        check_sum((_Atomic uint64_t *)(void *)((char *)to + sums[i]));
-    }
+    check_sums(to);
     check_turns(to);
+    if (atomic_load(&to->owner) > INT32_MAX) { /* no process has that number */
+        atomic_store(&to->owner, 0);
+    }
     if (atomic_load(&to->spool_error) < 0 || atomic_load(&to->spool_error) > 4095) {
         atomic_store(&to->spool_error, 0);
     }

@@ -11,8 +11,8 @@
 
 /* One record into private memory. What the runner decided before the program started (spool, limits, times)
  * comes from `decided`; of all but the first record their own session, name and start are kept. States out of
- * range become the first one, ids that are no UUID are cleared, sums that JSON cannot hold become its largest
- * number. Pure. */
+ * range become the first one, ids that are no UUID are cleared, sums and times of more than 4.5 years become
+ * that: what they add up to is a number of JSON. Pure. */
 void record_copy(struct hd_record *to, const struct hd_record *from, const struct hd_record_options *decided,
                  bool first);
 

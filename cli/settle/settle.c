@@ -145,10 +145,16 @@ static int replace_open(const struct hd_record *c, const json_t *report) {
     return report_file_replace(path, report, NULL);
 }
 
+/* A program may write any number: a sum stays one that JSON has. */
+static void add_to(_Atomic uint64_t *sum, uint64_t more) {
+    uint64_t all = atomic_load(sum);
+    atomic_store(sum, more > INT64_MAX || all > INT64_MAX - more ? INT64_MAX : all + more);
+}
+
 /* The process could not count it any more. */
 static void count(struct hd_record *c, uint64_t duration_ns) {
-    atomic_fetch_add(&c->hangs, 1);
-    atomic_fetch_add(&c->hang_ns, duration_ns);
+    add_to(&c->hangs, 1);
+    add_to(&c->hang_ns, duration_ns);
 }
 
 /* A hang that has no report: where the spool is the reason, that is told. A launch may have been none. */
@@ -286,12 +292,12 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (atomic_load(&c->spool_error) != 0) {
         atomic_store(&sum->spool_error, atomic_load(&c->spool_error));
     }
-    atomic_fetch_add(&sum->waits, atomic_load(&c->waits));
-    atomic_fetch_add(&sum->waited_ns, atomic_load(&c->waited_ns));
-    atomic_fetch_add(&sum->hangs, atomic_load(&c->hangs));
-    atomic_fetch_add(&sum->hang_ns, atomic_load(&c->hang_ns));
-    atomic_fetch_add(&sum->spool_failed, atomic_load(&c->spool_failed));
-    atomic_fetch_add(&sum->reports_dropped, atomic_load(&c->reports_dropped));
+    add_to(&sum->waits, atomic_load(&c->waits));
+    add_to(&sum->waited_ns, atomic_load(&c->waited_ns));
+    add_to(&sum->hangs, atomic_load(&c->hangs));
+    add_to(&sum->hang_ns, atomic_load(&c->hang_ns));
+    add_to(&sum->spool_failed, atomic_load(&c->spool_failed));
+    add_to(&sum->reports_dropped, atomic_load(&c->reports_dropped));
 }
 
 /* 0 or a negative errno value: not all of it could be written. */
@@ -310,12 +316,15 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
     return rc;
 }
 
+static uint64_t used_until(struct hd_record *c, uint64_t until_ns) {
+    uint64_t not_used_ns = c->options.started_ns + atomic_load(&c->stopped_ns);
+    return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
+}
+
 /* As far as it said: when a process ended whose parent we are not, is not known. */
 static uint64_t recorded_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->superseded_ns);
-    uint64_t until_ns = superseded_ns != 0 ? superseded_ns : atomic_load(&c->alive_ns);
-    uint64_t not_used_ns = c->options.started_ns + atomic_load(&c->stopped_ns);
-    return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
+    return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->alive_ns));
 }
 
 void settle_run(const struct run_result *r, const char *previous_end, struct settle_dropped *dropped) {
@@ -332,8 +341,7 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
-               last ? r->ended_ns - c->options.started_ns - atomic_load(&c->stopped_ns) : recorded_ns(c),
-               of_child ? NULL : previous_end, dropped);
+               last ? used_until(c, r->ended_ns) : recorded_ns(c), of_child ? NULL : previous_end, dropped);
         if (!of_child && atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP) {
             previous_end = NULL; /* once is enough, where one image after the other had a loop */
         }

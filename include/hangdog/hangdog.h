@@ -113,8 +113,8 @@ typedef struct hangdog_options {
     /** Samples a running thread; default SIGURG. Only SIGURG, SIGCHLD and SIGWINCH: the default action of
      * each is to be ignored. */
     int signal;
-    /** Not 0: reports have no peers and no files that a call waited for. Code files outside of /usr, /lib and
-     * /opt have their base names only. */
+    /** Not 0: reports have no peers, no files that a call waited for and no texts of exceptions. Code files
+     * outside of /usr, /lib and /opt have their base names only. */
     int without_paths;
     /** Not 0: a crash (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP) has a report. A signal that has a
      * handler already keeps it. The crash then happens as it would have, core dump included, up to 3 s later.

@@ -61,7 +61,7 @@ static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scra
 
 /* The system's folders say nothing of who runs the program, and a module's file has to be found for names. */
 static bool is_of_system(const char *path) {
-    static const char folders[][8] = {"/usr/", "/lib", "/opt/", "["};
+    static const char folders[][8] = {"/usr/", "/lib/", "/lib64/", "/lib32/", "/opt/", "["};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         if (strncmp(path, folders[i], strlen(folders[i])) == 0)
             return true;

@@ -2,6 +2,10 @@
 #
 # What must be true of the figures of every report: no part of a hang is longer than the hang.
 
+import re
+
+NEGATIVE = re.compile(r"(?<![\w.-])-\d+(\.\d+)? ?(us|ms|s|min|h|samples?|hangs?|waits?|times?|turns?|threads?)\b")
+
 
 def wrong_tree(tree, duration_ns):
     nodes = tree["nodes"]

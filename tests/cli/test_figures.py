@@ -6,9 +6,9 @@ import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from support_figures import wrong_figures
+from support_figures import NEGATIVE, wrong_figures
 from support_run import SANITIZER, main
-from test_cli import HANGDOG, Command
+from test_cli import HANGDOG, Command, run
 
 # Much in few ways: what computes is asked for its stack by a signal, which takes as long as the machine lets it.
 PROGRAM = """
@@ -36,6 +36,17 @@ ENDS = ("exec", "exit", "_exit", "kill", "term", "wait")
 WAYS = ("spin", "sleep", "both")
 
 
+def everywhere(value, number, name=""):
+    """A report with this number in place of each time and count."""
+    if isinstance(value, dict):
+        return {key: everywhere(part, number, key) for key, part in value.items()}
+    if isinstance(value, list):
+        return [everywhere(part, number, name) for part in value]
+    counts = name.endswith("_ns") or name in ("samples", "taken", "hangs", "turns", "count", "turn_histogram", "frames_dropped",
+                                              "withdrawn", "interrupted_syscalls", "restarted_syscalls", "thread_count")
+    return number if counts and isinstance(value, int) else value
+
+
 @unittest.skipIf(SANITIZER, "a sanitizer's runtime exits in its own time")
 class Figures(Command):
     def reports_of(self, end, way, seconds):
@@ -58,6 +69,17 @@ class Figures(Command):
                 self.assertEqual([], [wrong for report in reports for wrong in wrong_figures(report)])
         # a program may be gone before its report is written, on a machine that has too much to do
         self.assertGreater(len([reports for reports in found if reports]), len(cases) / 2)
+
+    def test_a_report_may_say_any_number(self):
+        """What cannot be is printed as 0, and no sum wraps."""
+        self.write("full", "session")
+        for path in self.spool.glob("*.json"):
+            report = json.loads(path.read_text(encoding="utf-8"))
+            for number in (-6551747715272727000, 2 ** 63 - 1):
+                path.write_text(json.dumps(everywhere(report, number)), encoding="utf-8")
+                done = run("show", path, "--all-frames")
+                self.assertEqual([], [line for line in done.stdout.splitlines() if NEGATIVE.search(line)])
+                self.assertIn(done.returncode, (0, 1), done.stderr)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """--without-paths: no folder of the user's and no peer is in a report, and the hang is named all the same."""
 
 import pathlib
+import re
 import socket
 import subprocess
 import threading
@@ -55,6 +56,21 @@ class WithoutPaths(Command):
             self.assertNotIn(word, less)
         for word in ("ask_the_database", '"shop.py"', '"/usr/bin/python3', "network"):
             self.assertIn(word, less)
+
+    def test_the_help_says_what_stays(self):
+        help_text = " ".join(run("run", "--help").stdout.split())
+        self.assertNotIn("no paths, peers", help_text)
+        self.assertIn("no folders of yours and no peers in reports", help_text)
+
+    def test_all_paths_that_stay_are_of_the_system(self):
+        spool = self.path / "of-system"
+        script = self.path / "sleeps.py"
+        script.write_text(ASK.replace("ask_the_database()\n    await", "__import__('time').sleep(0.8)\n    await"), encoding="utf-8")
+        run("run", "--without-paths", "--spool", spool, "--", "/usr/bin/python3", script, "0")
+        text = "".join(path.read_text(encoding="utf-8") for path in spool.glob("*.json"))
+        self.assertIn('"kind":"hang"', text.replace(" ", ""))
+        paths = set(re.findall(r'"(/[^"]*)"', text))
+        self.assertEqual([], [path for path in paths if not path.startswith(("/usr/", "/lib/", "/lib64/", "/opt/"))])
 
 
 if __name__ == "__main__":

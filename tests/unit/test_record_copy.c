@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cli/settle/record_copy.h"
+#include "report/session.h"
 
 #define ROUNDS 100000
 
@@ -37,6 +38,14 @@ static void assert_checked(const struct hd_record *r, const struct hd_record_opt
     assert_true(r->hangs <= INT64_MAX && r->open_duration_ns <= INT64_MAX &&
                 r->turn_histogram[3] <= INT64_MAX);
     assert_true(r->frames <= INT64_MAX && r->frame_ns <= INT64_MAX && r->frame_histogram[2] <= INT64_MAX);
+    assert_true(r->owner <= INT32_MAX && r->options.pid >= 0 && r->hang_max_ns <= INT64_MAX);
+    assert_true(r->options.started_ns + r->stopped_ns <= INT64_MAX);
+    assert_true(r->options.started_wall_ns <= INT64_MAX &&
+                r->open_since_ns + r->open_duration_ns <= INT64_MAX);
+    struct hd_session s;
+    struct hd_monitor_cost cost;
+    hd_session_fill(r, 0, &s, &cost);
+    assert_true(s.turns <= INT64_MAX && cost.pause_total_ns <= INT64_MAX);
     assert_true(r->open_id[6] == 0 || (r->open_id[6] >> 4 == 7 && r->open_id[8] >> 6 == 2));
 }
 

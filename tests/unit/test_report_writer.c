@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "report/writer.h"
 
 #define MODULE_LO 0x10000u
 #define MODULE_BIAS 0x8000u
@@ -280,6 +281,20 @@ static void the_sinks_error_is_returned_at_whatever_byte(void **state) {
     }
 }
 
+static void a_report_without_paths_keeps_those_of_the_system(void **state) {
+    (void)state;
+    static const char kept[][24] = {"/usr/bin/python3", "/lib64/ld.so", "/lib/a.so", "/opt/a/b", "[vdso]"};
+    struct hd_report less = {.without_paths = true};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        assert_string_equal(hd_writer_path(&less, kept[i]), kept[i]);
+    }
+    assert_string_equal(hd_writer_path(&less, "/home/anna/shop.so"), "shop.so");
+    assert_string_equal(hd_writer_path(&less, "/library/anna/shop.so"), "shop.so");
+    assert_string_equal(hd_writer_path(&less, "/usrs/anna/shop.so"), "shop.so");
+    less.without_paths = false;
+    assert_string_equal(hd_writer_path(&less, "/library/anna/shop.so"), "/library/anna/shop.so");
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, fresh)
 
 int main(void) {
@@ -293,6 +308,7 @@ int main(void) {
         TEST(a_brief_report_has_no_samples_and_no_threads),
         TEST(shares_are_of_the_sampled_time),
         TEST(writes_why_no_sample_has_a_stack),
+        TEST(a_report_without_paths_keeps_those_of_the_system),
         TEST(the_sinks_error_is_returned_at_whatever_byte),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
