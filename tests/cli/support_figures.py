@@ -4,7 +4,7 @@
 
 import re
 
-NEGATIVE = re.compile(r"(?<![\w.-])-\d+(\.\d+)? ?(us|ms|s|min|h|samples?|hangs?|waits?|times?|turns?|threads?)\b")
+IMPOSSIBLE = re.compile(r"(?<![\w.-])-\d+(\.\d+)? ?(us|ms|s|min|h|samples?|hangs?|waits?|times?|turns?|threads?)\b|\d{4}%")
 
 
 def wrong_tree(tree, duration_ns):

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from support_figures import NEGATIVE
+from support_figures import IMPOSSIBLE
 from support_run import BUILD, HANGDOG, environment, main
 
 HOSTILE = os.path.join(BUILD, "tests/programs/hostile-record")
@@ -88,10 +88,10 @@ def attack():
                               cwd="/", env=environment(), capture_output=True, text=True, timeout=60, check=False)
         if done.returncode != -9:
             wrong.append("run %d: the runner ended by %s: %s" % (seed, done.returncode, done.stderr[-500:]))
-        wrong += ["run %d: printed %r" % (seed, line) for line in done.stderr.splitlines() if NEGATIVE.search(line)]
+        wrong += ["run %d: printed %r" % (seed, line) for line in done.stderr.splitlines() if IMPOSSIBLE.search(line)]
         shown = subprocess.run([HANGDOG, "show", "latest", "--spool", spool], cwd="/", env=environment(), capture_output=True, text=True,
                                timeout=60, check=False)
-        wrong += ["run %d: shown %r" % (seed, line) for line in shown.stdout.splitlines() if NEGATIVE.search(line)]
+        wrong += ["run %d: shown %r" % (seed, line) for line in shown.stdout.splitlines() if IMPOSSIBLE.search(line)]
         after = files()
         wrong += ["run %d: %s was touched" % (seed, path) for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
         if others and others.read_bytes() != other:
