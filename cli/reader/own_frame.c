@@ -148,10 +148,14 @@ static size_t library_of(const json_t *report, const json_t *frames, double half
                                                : SIZE_MAX;
 }
 
-/* What the loop calls comes before what calls the loop. */
+/* What the loop calls comes before what calls the loop. Where the loop is the program's own, as redis'
+ * aeMain, only what has a name does. */
 static size_t own_of(const json_t *report, const json_t *frames, double half) {
-    size_t inner = best_of(report, frames, report_loop_of(frames), half, false);
-    if (inner != SIZE_MAX && report_frame_is_own(report, json_array_get(frames, inner)))
+    size_t loop = report_loop_of(frames), inner = best_of(report, frames, loop, half, false);
+    const json_t *frame = inner != SIZE_MAX ? json_array_get(frames, inner) : NULL;
+    if (frame != NULL && report_frame_is_own(report, frame) &&
+        (json_object_get(frame, "function") != NULL ||
+         !report_frame_is_own(report, json_array_get(frames, loop))))
         return inner;
     return best_of(report, frames, json_array_size(frames), half, false);
 }

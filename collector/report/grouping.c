@@ -242,7 +242,7 @@ static bool library_path_of(const struct look *look, const json_t *frames, const
     const json_t *report = look->report, *frame, *own = NULL;
     size_t i, loop = report_loop_of(frames);
     char name[FRAME_NAME_BYTES];
-    path->count = 0;
+    *path = (struct own_path){.count = 0};
     if (!is_called_by_loop(first, frames, loop)) {
         own = report_own_frame_of(report, frames);
     }
