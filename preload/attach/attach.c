@@ -247,6 +247,7 @@ static struct hd_wait_table *first_wait_of_child(void) {
     struct hd_record *r = t != NULL ? hd_record_file_take_again(self.record) : NULL;
     hd_wait_table_self = NULL;
     this_process_is_own();
+    hd_attach_forget_id_changes();
     self.starts = self.tables = 0;
     self.start_again_ns = 0;
     self.securebits = -1;

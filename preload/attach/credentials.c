@@ -62,7 +62,13 @@ void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
         ours.ids = own_ids();
     }
-    atomic_fetch_sub(&hd_follow_id_changes, 1);
+    uint32_t changes = atomic_load(&hd_follow_id_changes); /* 0: in a child that was forked meanwhile */
+    while (changes != 0 && !atomic_compare_exchange_weak(&hd_follow_id_changes, &changes, changes - 1)) {
+    }
+}
+
+void hd_attach_forget_id_changes(void) {
+    atomic_store(&hd_follow_id_changes, 0);
 }
 
 /* The first three sets; 0: of the calling thread. */

@@ -10,6 +10,8 @@
 /* The calling thread is about to change its ids, and libc those of ours. */
 void hd_attach_before_id_change(void);
 void hd_attach_after_id_change(void); /* afterwards */
+/* In a forked child: its parent's other threads, which may have been in such a call, are not its own. */
+void hd_attach_forget_id_changes(void);
 /* Ours are born with the caller's rights now. */
 void hd_attach_store_rights(void);
 

@@ -31,8 +31,9 @@ static int (*real_capset)(void *, const void *);
 
 void hd_interpose_resolve_process(void) {
     real_capset = (__typeof__(real_capset))hd_interpose_look_up("capset");
-    hd_real_syscall = (__typeof__(hd_real_syscall))hd_interpose_look_up("syscall");
     real_prctl = (__typeof__(real_prctl))hd_interpose_look_up("prctl");
+    void *last = hd_interpose_look_up("syscall"); /* by it other threads see that all are there */
+    __atomic_store_n(&hd_real_syscall, (__typeof__(hd_real_syscall))last, __ATOMIC_RELEASE);
 }
 
 #define REAL_PRCTL (hd_real_syscall != NULL ? (void)0 : hd_interpose_resolve_process(), real_prctl)

@@ -10,6 +10,26 @@ import unittest
 from support_run import BUILD, MS, SANITIZER, Program, RealCase, Together, main
 
 GIVES_UP = os.path.join(BUILD, "tests/programs/gives-up")
+# A thread changes its ids without a pause, and the process makes children, which give up a right: how long it takes, in ms.
+FORKS = """
+import ctypes, os, select, threading, time
+libc, on = ctypes.CDLL(None), True
+def change():
+    while on: libc.seteuid(65534); libc.seteuid(0)
+thread = threading.Thread(target=change)
+thread.start()
+for _ in range(9):
+    child = os.fork()
+    if child == 0:
+        for _ in range(5): select.select([], [], [], 0.002)
+        begin = time.monotonic()
+        libc.prctl(24, 12, 0, 0, 0)
+        print(round(1e3 * (time.monotonic() - begin), 1), flush=True)
+        os._exit(7)
+    print("" if os.waitpid(child, 0)[1] == 7 << 8 else "failed")
+on = False
+thread.join()
+"""
 NONE = {"at once": " no more", "later": " no more", "at the end": " no more"}
 
 
@@ -84,6 +104,13 @@ class Rights(RealCase):
         program, status, checks, threads = self.give_up("filter/inline")
         self.assertEqual((7, " no more", [0, 0]), (status, checks.get("later"), threads), program.output)
         self.assertIn("its seccomp filter may kill it", program.errors)
+
+    def test_a_child_that_was_forked_during_a_change_of_ids_waits_for_none(self):
+        program = self.program(["/usr/bin/python3", "-c", FORKS], options=["--follow"])
+        self.assertEqual(0, program.wait(), program.output + program.errors)
+        took = sorted(float(ms) for ms in program.output.split())
+        self.assertEqual(9, len(took), program.output)
+        self.assertLess(took[4], 70, program.output)
 
     def test_a_program_that_does_so_again_and_again_is_watched_on(self):
         for how, (program, status, checks, _) in self.all_of(["loop-effective", "loop-ids/number", "loop-privileges",
