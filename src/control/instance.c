@@ -27,9 +27,14 @@ static size_t round_up(size_t n) {
     return (n + 4095) & ~(size_t)4095;
 }
 
+/* The record is behind the worker, in the page that the worker leaves partly free: all is to fit into a MiB.
+ */
+static size_t record_at(void) {
+    return (hd_worker_bytes() + 63) & ~(size_t)63;
+}
+
 static size_t memory_bytes(void) {
-    return round_up(sizeof(struct hd_instance)) + round_up(hd_worker_bytes()) +
-           round_up(sizeof(struct hd_record));
+    return round_up(sizeof(struct hd_instance)) + round_up(record_at() + sizeof(struct hd_record));
 }
 
 /* The first rate of the counter; each look betters it. */
@@ -122,7 +127,7 @@ int hd_instance_start(const struct hd_settings *settings, struct hd_record *reco
     i->monitor.look_ns = settings->interval_ns;
     i->worker = (struct hd_worker *)(void *)more;
     i->worker->run = r;
-    r->record = record != NULL ? record : (struct hd_record *)(void *)(more + round_up(hd_worker_bytes()));
+    r->record = record != NULL ? record : (struct hd_record *)(void *)(more + record_at());
     if (record == NULL) {
         own_record(r->record);
     }

@@ -32,7 +32,7 @@ struct hd_worker {
     int runtime_fd; /* settings.runtime; less than zero: there is none */
     struct hd_app app;
     struct hd_host host;
-    char os_version[64], kernel[64], executable[64], app_name[64];
+    char os_version[64], kernel[64], executable[64];
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
     struct hd_turn turn[HD_TURNS_MAX];

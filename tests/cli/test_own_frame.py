@@ -225,7 +225,8 @@ class Toolkits(unittest.TestCase):
                                        ("/usr/bin/ged", "/usr/lib/x86_64-linux-gnu/gedit/libgedit-44.so", False),
                                        ("/usr/bin/perl", "/usr/lib/x86_64-linux-gnu/perl/5.36/auto/IO/IO.so", False),
                                        ("/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/15/lib/plpgsql.so", False)):
-            blamed = self.own(self.library(), self.library("gtk_main"), self.MAIN, library=library, executable=program)
+            run = {"module": LIBC, "function": "gtk_main"}  # of a third module
+            blamed = self.own(self.library(), run, self.MAIN, library=library, executable=program)
             self.assertEqual(None if mine else "main", blamed, library)  # it has no name, and stands before main
 
     def test_the_screen_names_the_libraries(self):

@@ -76,13 +76,13 @@ static const char *script_of(struct hd_worker *k, char *text, size_t size) {
     return hd_script_argument(argv);
 }
 
-static void name_app(struct hd_worker *k) {
+/* `name` is the record's: the process that settles a dead one has no other. */
+static void name_app(struct hd_worker *k, char *name, size_t size) {
     char text[1024];
     const char *script = script_of(k, text, sizeof text);
-    if (script != NULL && strcmp(script, ".") != 0 && strcmp(script, "..") != 0) {
-        hd_text_base_name(k->app_name, sizeof k->app_name, script);
-    }
-    k->app.name = k->app_name[0] != '\0' ? k->app_name : k->executable;
+    bool has_name = script != NULL && strcmp(script, ".") != 0 && strcmp(script, "..") != 0;
+    hd_text_base_name(name, size, has_name ? script : k->executable);
+    k->app.name = name;
 }
 
 static void fill_app(struct hd_worker *k) {
@@ -97,14 +97,13 @@ static void fill_app(struct hd_worker *k) {
                              .pid = hd_os.get_pid(),
                              .started_wall_ns = k->run->record->options.started_wall_ns};
     memcpy(k->app.session, k->run->record->options.session, HD_UUID_BYTES);
+    struct hd_record_options *o = &k->run->record->options;
     if (s->app_name[0] == '\0') {
-        name_app(k);
-    }
-    if (k->run->record->options.app_name[0] ==
-        '\0') { /* who closes the books of a dead process has only this */
+        name_app(k, o->app_name, sizeof o->app_name);
+    } else if (o->app_name[0] == '\0') {
         struct hd_text t;
-        hd_text_init(&t, k->run->record->options.app_name, sizeof k->run->record->options.app_name);
-        hd_text_str(&t, k->app.name);
+        hd_text_init(&t, o->app_name, sizeof o->app_name);
+        hd_text_str(&t, s->app_name);
     }
     int index = hd_modules_at(&k->modules, getauxval(AT_ENTRY));
     if (index >= 0) {
