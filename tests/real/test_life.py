@@ -298,7 +298,7 @@ class Exec(Case):
             self.assertEqual(0, watched.wait(), watched.errors)
             self.assertEqual(plain.output.replace(plain.folder, watched.folder),  # PWD, where a shell sets it
                              watched.output, watched.process.args)
-            self.assertRegex(watched.told[-1], r": no event loop, so hangs could not be seen; the main thread .*$")
+            self.assertRegex(watched.told[-1], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_a_wrapper_is_followed_to_the_program(self):
         loop = "exec %s loop" % BECOME
@@ -404,7 +404,7 @@ class Exec(Case):
         program = self.program([folder + "/early"])
         self.assertEqual(9, program.wait(), program.errors)
         self.assertEqual([], self.hangs(program), "the child's")
-        self.assertRegex(program.told[-1], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assertRegex(program.told[-1], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_an_empty_list_stays(self):
         _, watched = self.alike(["/usr/bin/env"], env={"A": "1", "LD_PRELOAD": "", "B": "2"})

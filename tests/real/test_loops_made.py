@@ -52,28 +52,28 @@ def setUpModule():
 
 class Made(PlanCase):
     def test_a_batch_program_is_silent(self):
-        self.assert_silent(EVERY["made-batch"], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assert_silent(EVERY["made-batch"], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_so_it_is_when_its_descriptors_have_one_number(self):
-        self.assert_silent(EVERY["made-batch-closing"], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assert_silent(EVERY["made-batch-closing"], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_a_program_that_sleeps_by_poll_is_silent(self):
-        self.assert_silent(EVERY["made-sleepers"], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assert_silent(EVERY["made-sleepers"], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_a_worker_that_is_idle_elsewhere_is_silent(self):
         self.assert_silent(EVERY["made-idle-elsewhere"], r": no event loop, so hangs could not be seen")
 
     def test_a_loop_that_lost_its_half_of_the_time_was_none(self):
-        self.assert_silent(EVERY["made-outweighed"], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assert_silent(EVERY["made-outweighed"], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_what_polled_when_it_started_and_is_parked_has_no_loop(self):
-        self.assert_silent(EVERY["made-parked"], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assert_silent(EVERY["made-parked"], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_so_it_is_when_a_signal_ends_it(self):
-        self.assert_silent(EVERY["made-parked-for-good"], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assert_silent(EVERY["made-parked-for-good"], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_what_ran_before_it_was_watched_is_not_taken_off_what_it_is_blocked(self):
-        self.assert_silent(EVERY["made-computes-first"], r": no event loop, so hangs could not be seen; the main thread .*$")
+        self.assert_silent(EVERY["made-computes-first"], r": no event loop, so hangs could not be seen; the main thread.*$")
 
     def test_what_was_held_and_withdrawn_is_counted(self):
         """The loop waits at places that are new, where a call may be blocked for all that is known then."""

@@ -17,7 +17,7 @@ from support_run import environment, hot_functions, wait_until
 
 PYTHON = "/usr/bin/python3"
 PLAN = os.path.join(SOURCE, "tests/real/support_plan_asyncio.py")
-NO_LOOP = r"^hangdog: .* ran for .*: no event loop, so hangs could not be seen; the main thread .*$"
+NO_LOOP = r"^hangdog: .* ran for .*: no event loop, so hangs could not be seen; the main thread.*$"
 
 
 class Case(RealCase):
