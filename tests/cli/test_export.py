@@ -112,7 +112,7 @@ class Text(Export):
         text = self.real("text").decode()
         self.assertRegex(text, r"(?m)^Process: +shop\.py \[\d+\]$")
         self.assertRegex(text, r"(?m)^Cause: +waited for ")
-        self.assertRegex(text, r"(?m)^Thread \d+ .*\n( +\d+  .*\n)+ +1[0-3]\d\d  lookup .*shop\.py:\d+")
+        self.assertRegex(text, r"(?m)^Thread \d+ .*\n( +\d+  .*\n)+ +1[0-5]\d\d  lookup .*shop\.py:\d+")
         self.assertIn("compact_log (shop.py:", text)
         self.assertRegex(text, r"(?m)^ +0x[0-9a-f]+ - +0x[0-9a-f]+  libc\.so\.6 <[0-9a-f]{40}> /")
         self.assertEqual(text, export("--spool", self.spool.real).decode(), "text is what is usual")
@@ -175,7 +175,7 @@ class Speedscope(Export):
         self.assertEqual(main["endValue"], sum(main["weights"]))
         self.assertEqual({"_start"}, {names[stack[0]] for stack in main["samples"] if stack}, "the outermost comes first")
         self.assertIn(names.index("compact_log"), [i for other in others for stack in other["samples"] for i in stack])
-        self.assertRegex(main["name"], r"^python3, \w+: hang of 1\.\d s$")
+        self.assertRegex(main["name"], r"^shop\.py, \w+: hang of 1\.\d s$")
 
     def test_a_hostile_report(self):
         names = {frame["name"] for frame in self.read(self.hostile("speedscope"))["shared"]["frames"]}

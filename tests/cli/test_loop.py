@@ -106,7 +106,7 @@ class Loop(SideBySide):
             program, hangs = self.hangs([WAITS, "w4 a8 w2"], choice)
             self.assert_lengths([], hangs)
             said = " ".join(program.errors.split())
-            self.assertIn(": no wait came from %s (--loop), so hangs could not be seen; the main thread " % choice, said)
+            self.assertIn(": no wait came from %s (--loop), so hangs could not be seen; the main thread" % choice, said)
             self.assertRegex(said, r"waited in poll, select or epoll_wait \d+ times, 1\.\d s in all; most of these waits came from "
                              r"wait_for_events in waits: \S+hangdog run --loop waits --spool \S+ -- \S+/waits 'w4 a8 w2'$")
 

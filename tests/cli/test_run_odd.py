@@ -447,7 +447,7 @@ class Odd(unittest.TestCase):
         os.close(its)
 
     def test_the_last_line_waits_for_its_reader_but_not_for_whom_wants_us_to_end(self):
-        for number, line in (signal.SIGINT, ""), (signal.SIGTERM, ""), (0, "hangdog: sh ran for .*\n"):
+        for number, line in (signal.SIGINT, ""), (signal.SIGTERM, ""), (0, "hangdog: sh ended with status 3 after .*\n"):
             ours, its = full_pipe()
             process = self.start_unread(its, "/bin/sh", "-c", "exit 3")
             os.close(its)
