@@ -92,8 +92,8 @@ static bool receive(struct work *w, char **path, char **build_id) {
 static uint32_t put(char *text, size_t used, const char *what) {
     size_t n = what != NULL ? strlen(what) : 0;
     n = n < REMOTE_TEXT_BYTES - used ? n : REMOTE_TEXT_BYTES - used;
-    if (n != 0) {
-        memcpy(text + used, what, n);
+    for (size_t i = 0; i < n; i++) { /* texts stand one behind the other, without an end */
+        text[used + i] = what[i];
     }
     return (uint32_t)n;
 }

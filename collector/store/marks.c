@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/store/marks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ void marks_show(const struct marks *m, json_t *group) {
     struct store_mark key = {.state = ""};
     const struct store_mark *found = NULL;
     if (fingerprint != NULL && strlen(fingerprint) < sizeof key.fingerprint && m->count > 0) {
-        strcpy(key.fingerprint, fingerprint);
+        snprintf(key.fingerprint, sizeof key.fingerprint, "%s", fingerprint);
         found = bsearch(&key, m->all, m->count, sizeof key, by_fingerprint);
     }
     json_object_set_new(group, "state", json_string(found != NULL ? found->state : "open"));

@@ -105,7 +105,7 @@
 #define NAME(name) name "\0"
 static const char names[] = REQUESTS(NAME) WHOLE_LOOPS(NAME) LOOP_TURNS(NAME);
 
-#define ONE(name) +1
+#define ONE(name) +1 // NOLINT(bugprone-macro-parentheses): terms of a sum
 enum {
     FIRST_LOOP = 0 REQUESTS(ONE),
     FIRST_TURN = FIRST_LOOP WHOLE_LOOPS(ONE),

@@ -74,7 +74,7 @@ bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine
         return false;
     }
     self.number = number;
-    if (!hd_credentials_have_root(self.root, true)) {
+    if (!hd_credentials_have_root(self.root, true) && confine != NULL) {
         confine(of);
     }
     self.main = 0; /* libc may have changed ours meanwhile, with all threads' */

@@ -41,7 +41,8 @@ static bool is_librarys(const struct hd_worker *k, uint32_t module) {
     static const char c_library[] = "libc.so\0ld-linux\0linux-vdso\0libhangdog\0";
     char name[32];
     hd_text_base_name(name, sizeof name, hd_module_path(&k->modules, module));
-    for (const char *at = c_library; *at != '\0'; at += strlen(at) + 1) {
+    for (const char *at = c_library, *end = c_library + sizeof c_library - 1; at < end;
+         at += strlen(at) + 1) {
         if (strncmp(name, at, strlen(at)) == 0) {
             return false;
         }
