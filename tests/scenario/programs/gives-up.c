@@ -208,7 +208,7 @@ static int by_prctl(long option, long a, long b) {
 
 static int set_capabilities(uint64_t effective, uint64_t permitted) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct caps[2];
+    struct __user_cap_data_struct caps[2] = {{0}};
     for (int i = 0; i < 2; i++) {
         caps[i] = (struct __user_cap_data_struct){(uint32_t)(effective >> (32 * i)),
                                                   (uint32_t)(permitted >> (32 * i)), 0};
@@ -218,7 +218,7 @@ static int set_capabilities(uint64_t effective, uint64_t permitted) {
 
 static uint64_t permitted(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct caps[2];
+    struct __user_cap_data_struct caps[2] = {{0}};
     hd_syscall2(SYS_capget, &header, caps);
     return (uint64_t)caps[1].permitted << 32 | caps[0].permitted;
 }
