@@ -45,7 +45,9 @@ static struct passed_over_file *make(struct passed_over *p, const char *path) {
         free(copy);
         return NULL;
     }
-    *file = (struct passed_over_file){.path = copy};
+    file->path = copy;
+    file->why = NULL;
+    file->until_s = 0;
     return file;
 }
 

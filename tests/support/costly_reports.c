@@ -184,9 +184,10 @@ static json_t *make_texts(void) {
 /* The cause's sentence mentions many threads. */
 static json_t *make_mentions(void) {
     json_t *report = start();
+    static const char mention[] = "thread 9 ";
     char *text = calloc(1, 16384);
-    for (int i = 0; i < 1500; i++) {
-        strcat(text, "thread 9 ");
+    for (size_t i = 0; i < 1500; i++) {
+        memcpy(text + i * (sizeof mention - 1), mention, sizeof mention);
     }
     set_threads(report, 10000, 0);
     json_object_set_new(report, "cause", json_pack("{s:s, s:s}", "kind", "lock", "detail", text));
