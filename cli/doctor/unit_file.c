@@ -54,7 +54,7 @@ static void set(json_t *service, char *line) {
     }
 }
 
-/* The next setting: lines that end with a backslash are one, and comments between them are none of it. */
+/* The next setting. Lines that end with a backslash are one line; comments between them do not count. */
 static bool read_setting(FILE *file, char *line, size_t size) {
     size_t n = 0;
     char *part = NULL;
@@ -146,7 +146,7 @@ static bool query_systemd(const char *name, char *text, size_t size) {
            n > 0;
 }
 
-/* "KEY=VALUE" of its answer, whose lines end. */
+/* "KEY=VALUE" in its answer, a line each. */
 static bool property(const char *text, const char *key, char *value, size_t size) {
     size_t n = strlen(key);
     for (const char *line = text; *line != '\0'; line += *line == '\n') {
@@ -200,7 +200,7 @@ static const char *folders(void) {
     return all;
 }
 
-/* "postgresql@.service" of an instance; empty: it is none. */
+/* "postgresql@.service" for an instance; empty for another unit. */
 static void template_of(const char *name, char of[UNIT_NAME_BYTES]) {
     const char *at = strchr(name, '@');
     snprintf(of, UNIT_NAME_BYTES, "%.*s%s", at != NULL ? (int)(at - name + 1) : 0, name,
