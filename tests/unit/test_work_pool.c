@@ -23,12 +23,13 @@ struct numbered {
 };
 
 static struct numbered jobs[JOBS];
-static atomic_int ran;
+static atomic_int started, ran;
 static int order[JOBS];
 
 static void note(struct work_job *job) {
     struct numbered *of = (struct numbered *)job;
-    order[atomic_fetch_add(&ran, 1)] = of->number;
+    order[atomic_fetch_add(&started, 1)] = of->number;
+    atomic_fetch_add(&ran, 1);
 }
 
 static void note_slowly(struct work_job *job) {
@@ -38,6 +39,7 @@ static void note_slowly(struct work_job *job) {
 }
 
 static void add_all(struct work_pool *pool, int count, void (*run)(struct work_job *job)) {
+    atomic_store(&started, 0);
     atomic_store(&ran, 0);
     for (int i = 0; i < count; i++) {
         jobs[i] = (struct numbered){.job = {.run = run}, .number = i};
