@@ -27,13 +27,13 @@ StandardOutput=file:/test/out
 StandardError=inherit
 ExecStopPost=/bin/systemctl --no-block exit
 """
-# What it writes is in memory. The namespace of mounts ends with the script.
+# What it writes is in memory. The namespace of mounts ends with the script, and the machine with the test.
 BOOT = """
 mount -t tmpfs tmpfs "$1/machine"
 mkdir "$1/machine/work" "$1/machine/root"
 cp -a "$1/upper" "$1/machine/upper"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/machine/upper,workdir=$1/machine/work" "$1/machine/root"
-SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec systemd-nspawn --quiet --directory="$1/machine/root" --machine="hangdog-$$" --private-network \\
+SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec setpriv --pdeathsig KILL systemd-nspawn --quiet --directory="$1/machine/root" --machine="hangdog-$$" --private-network \\
     --register=no --keep-unit --link-journal=no --bind="$1/test:/test" --boot -- --unit=hangdog-test.service
 """
 
