@@ -50,7 +50,7 @@ endmacro()
 # Two tests run beside each other. These run alone: they assert times within milliseconds, or that a thread gets the
 # processor at once, or they start many programs of their own. Each failed beside builds of this tree; the others passed.
 set(alone
-  cli-cpu cli-dropped_rights cli-dump cli-exec cli-rights cli-run_screens cli-starved cli-systemd cli-thread
+  cli-cpu cli-dropped_rights cli-dump cli-exec cli-export cli-rights cli-run_screens cli-starved cli-systemd cli-thread
   real-asyncio real-collector real-display real-first_tries real-freezes real-life real-loops_made real-mixes real-no_loop real-pipes
   real-programs real-python_versions real-silent real-toolkits
   scenario-eintr_alternating scenario-library_hangs scenario-library_kernel scenario-library_stacks scenario-loader_lock
