@@ -29,11 +29,14 @@ bool http_erase_takes(const char *url) {
     return read_erasure(url, &what);
 }
 
-/* How many went; -1, -2: as store_erase. */
+/* How many went; -1, -2: as store_erase. -1 too where the collector ends before all of them went. */
 static long erase_all(struct http *h, const struct store_erasure *what) {
     long erased = 0, piece = 0;
-    for (int64_t at = 0; at >= 0 && piece >= 0 && !atomic_load(&h->stopping);) {
-        piece = store_erase(h->store, what, h->sentry_schema, &at, ROWS_OF_A_PIECE);
+    int64_t at = 0;
+    while (at >= 0 && piece >= 0) {
+        piece = atomic_load(&h->stopping)
+                    ? -1
+                    : store_erase(h->store, what, h->sentry_schema, &at, ROWS_OF_A_PIECE);
         erased += piece;
     }
     return piece < 0 ? piece : erased;

@@ -98,34 +98,64 @@ static bool erase_one(struct sqlite *s, const struct row *row, const char *group
            run_all(s, remove_report, row, version);
 }
 
+#define COLUMNS "rowid, id, coalesce(grouped, ''), kind, app, version, session, duration_ms, body"
+enum { ID = 1, GROUPED, KIND, APP, VERSION, SESSION, DURATION_MS, BODY };
+
+static void copy_column(char *to, size_t size, sqlite3_stmt *q, int column) {
+    snprintf(to, size, "%s", (const char *)sqlite3_column_text(q, column));
+}
+
+/* The user, the time of use and the hangs of a run are in the body alone. Where this version refuses a body
+ * that an earlier one took, the report goes all the same, and its run stands for its user. */
+static void read_body(sqlite3_stmt *q, const json_t *schema, struct row *row) {
+    struct row read;
+    struct schema_fault fault;
+    size_t bytes = 0;
+    char *text = row_text(sqlite3_column_blob(q, BODY), (size_t)sqlite3_column_bytes(q, BODY), &bytes);
+    if (text == NULL) {
+        return;
+    }
+    if (row_make(text, bytes, schema, &read, &fault)) {
+        memcpy(row->who, read.who, sizeof row->who);
+        row->used_ms = read.used_ms;
+        row->hang_free = read.hang_free;
+    }
+    row_free(&read);
+    free(text);
+}
+
+/* What the report was counted by: its columns, for another version may read its body in another way. */
+static void read_row(sqlite3_stmt *q, const json_t *schema, struct row *row) {
+    memset(row, 0, sizeof *row);
+    copy_column(row->id, sizeof row->id, q, ID);
+    copy_column(row->kind, sizeof row->kind, q, KIND);
+    copy_column(row->app, sizeof row->app, q, APP);
+    copy_column(row->version, sizeof row->version, q, VERSION);
+    copy_column(row->session, sizeof row->session, q, SESSION);
+    copy_column(row->who, sizeof row->who, q, SESSION);
+    row->is_session = strcmp(row->kind, "session") == 0;
+    row->used_ms = row->is_session ? sqlite3_column_int64(q, DURATION_MS) : 0;
+    read_body(q, schema, row);
+}
+
 /* The row that the query is at, where it is one of those that are to go. -1: it failed. */
 static int erase_row(struct sqlite *s, sqlite3_stmt *q, const struct store_erasure *what,
                      const json_t *schema) {
     struct row row;
-    struct schema_fault fault;
-    size_t bytes = 0;
     char group[GROUPING_HEX + 1];
-    int erased = 0;
-    snprintf(group, sizeof group, "%s", (const char *)sqlite3_column_text(q, 2));
-    char *text = row_text(sqlite3_column_blob(q, 3), (size_t)sqlite3_column_bytes(q, 3), &bytes);
-    bool is_read = text != NULL && row_make(text, bytes, schema, &row, &fault);
-    if (is_read && (what->user == NULL || strcmp(row.who, what->user) == 0)) {
-        erased = erase_one(s, &row, group) ? 1 : -1;
+    copy_column(group, sizeof group, q, GROUPED);
+    read_row(q, schema, &row);
+    if (what->user != NULL && strcmp(row.who, what->user) != 0) {
+        return 0;
     }
-    if (text != NULL) {
-        row_free(&row);
-    }
-    free(text);
-    return erased;
+    return erase_one(s, &row, group) ? 1 : -1;
 }
 
-/* The rows of the next piece: all columns are bound, NULL where they do not matter. */
+/* The rows of the next piece: all places are bound, NULL where they do not matter. */
 static sqlite3_stmt *next_piece(struct sqlite *s, const struct store_erasure *what, int64_t at, long rows) {
-    static const char of_one[] =
-        "SELECT rowid, id, coalesce(grouped, ''), body FROM report WHERE id = ?1 AND ?2 < ?3";
-    static const char of_many[] =
-        "SELECT rowid, id, coalesce(grouped, ''), body FROM report NOT INDEXED WHERE"
-        " (?1 IS NULL OR app = ?1) AND rowid > ?2 AND rowid <= ?3";
+    static const char of_one[] = "SELECT " COLUMNS " FROM report WHERE id = ?1 AND ?2 < ?3";
+    static const char of_many[] = "SELECT " COLUMNS " FROM report NOT INDEXED WHERE"
+                                  " (?1 IS NULL OR app = ?1) AND rowid > ?2 AND rowid <= ?3";
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(s->writes, what->id != NULL ? of_one : of_many, -1, &q, NULL) == SQLITE_OK) {
         sqlite3_bind_text(q, 1, what->id != NULL ? what->id : what->app, -1, SQLITE_STATIC);

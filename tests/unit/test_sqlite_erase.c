@@ -125,6 +125,22 @@ static void an_app_is_erased_with_its_notes(void **state) {
     assert_as_if_only(p, nothing);
 }
 
+/* Its body is refused now, and it was counted by a version that its body does not have. */
+static void a_report_of_an_earlier_version_is_erased(void **state) {
+    const struct store_in_folder *p = *state;
+    add_ann(p);
+    add_bob(p);
+    store_change(
+        p, "UPDATE report SET version = 'old' WHERE app = 'shop'; UPDATE group_version SET version = 'old';"
+           "UPDATE app_version SET version = 'old' WHERE app = 'shop';"
+           "UPDATE version_day SET version = 'old' WHERE app = 'shop';"
+           "UPDATE report SET body = x'00' WHERE id LIKE '%1'");
+    assert_int_equal(erase(p, &(struct store_erasure){.user = "ann"}, 100),
+                     3); /* by the run, where no body says it */
+    assert_int_equal(erase(p, &(struct store_erasure){.app = "shop"}, 100), 2);
+    assert_as_if_only(p, add_mail);
+}
+
 static void what_is_erased_is_not_in_the_file(void **state) {
     struct store_in_folder *p = *state;
     store_add_one(p, 1, "ann-of-the-third-floor", 1900, RESIZE);
@@ -143,6 +159,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_user_is_erased, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(reports_are_erased_one_by_one, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(an_app_is_erased_with_its_notes, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(a_report_of_an_earlier_version_is_erased, store_set_up,
+                                        store_tear_down),
         cmocka_unit_test_setup_teardown(what_is_erased_is_not_in_the_file, store_set_up, store_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
