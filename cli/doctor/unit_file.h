@@ -29,7 +29,7 @@ struct unit {
 bool unit_load(struct unit *u, const char *name, struct problem *why);
 void unit_free(struct unit *u);
 
-/* The last value of a key, "" where there is none. */
+/* The last value of a key; "" where the unit has no such key. */
 const char *unit_value(const struct unit *u, const char *key);
 /* All values, as lines are added to each other; NULL: none. */
 const json_t *unit_values(const struct unit *u, const char *key);

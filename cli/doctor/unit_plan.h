@@ -19,7 +19,7 @@ struct unit_plan {
     char prefix[8];                            /* of ExecStart: "-", "+" */
     char words[UNIT_COMMAND_BYTES];            /* the program and its arguments, as systemd reads them */
     char program[PATH_MAX];                    /* its file; empty: systemd's specifiers are in it */
-    char user[64];                             /* whose processes write reports; empty: root's */
+    char user[64];                             /* of the processes that write reports; empty: root */
     bool state_directory; /* systemd makes the spool for that user; else the drop-in does */
     bool no_exec;         /* NoExecPaths= forbids Hangdog's files */
     bool follow;          /* the watched processes are children */

@@ -11,7 +11,7 @@
 struct node {
     const json_t *frame;
     int64_t ns;
-    size_t child, last, sibling; /* the first and the last child; 0: none; the root is none's */
+    size_t child, last, sibling; /* the first and the last child; 0: no such node, for the root is no child */
 };
 
 struct tree {

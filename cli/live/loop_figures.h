@@ -33,8 +33,8 @@ uint64_t loop_quantile(const uint64_t turns[HD_TURN_HISTOGRAM], double share);
 /* Adds a look; of another loop than before the history is forgotten. */
 void loop_history_add(struct loop_history *p, const struct run_loop *l, uint64_t at_ns);
 void loop_figures(const struct loop_history *p, struct loop_figures *out);
-/* No turn was longer than the longest hang, whose duration is known exactly: where that is as long as the
- * worst turn may be. True: `worst_ns` is that one. */
+/* A histogram gives only the bucket of the worst turn; a hang's duration is exact. Where the longest hang
+ * falls into that bucket, it is the worst turn: true, and `worst_ns` is its duration. */
 bool loop_figures_limit(struct loop_figures *f, uint64_t longest_hang_ns);
 
 #endif

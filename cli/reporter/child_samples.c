@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/base/path.h"
 #include "cli/reporter/main_thread.h"
+#include "os/linux/proc_files.h"
 #include "os/os.h"
 
 #define STEP_MIN_NS (50 * HD_NS_PER_MS)
@@ -18,17 +18,6 @@
 #define DEPTH_MAX 5
 #define LIVED_NS HD_NS_PER_S /* what lived less is a helper that came and went */
 #define WORDS_BYTES 1024
-
-/* A file's beginning with a NUL behind it; its length, 0: there is none. */
-static size_t read_start(const char *path, char *to, size_t size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, to, size - 1) : -1;
-    if (fd >= 0) {
-        close(fd);
-    }
-    to[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
 
 static struct child_sample *sample_of(struct child_samples *s, pid_t pid, uint64_t now_ns) {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -66,16 +55,16 @@ static void set_name(struct child_sample *c, char *const *words) {
     static const char page[] = "--type=renderer";
     char path[64], name[16 + 1], text[WORDS_BYTES];
     snprintf(path, sizeof path, "/proc/%d/comm", (int)c->pid);
-    if (read_start(path, name, sizeof name) == 0) {
+    if (hd_proc_read(AT_FDCWD, path, name, sizeof name) <= 0) {
         return;
     }
     name[strcspn(name, "\n")] = '\0';
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)c->pid);
-    size_t n = read_start(path, text, sizeof text);
-    if (n == 0) {
+    long n = hd_proc_read(AT_FDCWD, path, text, sizeof text);
+    if (n <= 0) {
         return;
     }
-    c->page = memmem(text, n, page, sizeof page - 1) != NULL;
+    c->page = memmem(text, (size_t)n, page, sizeof page - 1) != NULL;
     c->word = find_word(words, text);
     const char *second = text + strlen(text) + 1;
     bool file = second < text + n && second[0] != '-' && strchr(second, '.') != NULL;
@@ -105,7 +94,7 @@ static void take_children(struct child_samples *s, pid_t pid, char *const *words
     const struct dirent *e;
     for (unsigned seen = 0; dir != NULL && seen < 64 && (e = readdir(dir)) != NULL; seen++) {
         snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)pid, e->d_name);
-        if (e->d_name[0] == '.' || read_start(path, text, sizeof text) == 0) {
+        if (e->d_name[0] == '.' || hd_proc_read(AT_FDCWD, path, text, sizeof text) <= 0) {
             continue;
         }
         for (const char *at = text; *at != '\0'; at = end + strspn(end, " ")) {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "os/syscall_table.h"
 
@@ -16,12 +16,7 @@
 #define STEP_MAX_NS HD_NS_PER_S
 
 static bool read_line(const char *path, char *to, size_t size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, to, size - 1) : -1;
-    if (fd >= 0) {
-        close(fd);
-    }
-    to[n > 0 ? n : 0] = '\0';
+    long n = hd_proc_read(AT_FDCWD, path, to, size);
     to[strcspn(to, "\n")] = '\0';
     return n > 0;
 }
