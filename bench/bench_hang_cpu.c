@@ -180,7 +180,14 @@ static void print_result(const char *name, double target, const struct result *w
 }
 
 int bench_hang_cpu(void) {
-    enum { BLOCKED_WITHOUT, BLOCKED_WITH, FLOOR, RUNNING_WITHOUT, RUNNING_WITH, RUNS };
+    enum {
+        BLOCKED_WITHOUT,
+        BLOCKED_WITH,
+        FLOOR,
+        RUNNING_WITHOUT,
+        RUNNING_WITH,
+        RUNS
+    };
     uint64_t ns = bench_options.fast ? 5 * BENCH_S : 20 * BENCH_S;
     struct result *r =
         mmap(NULL, RUNS * sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

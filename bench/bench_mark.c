@@ -14,7 +14,14 @@
 
 #define MARKS 20000 /* a variant: some 0.2 ms */
 
-enum { LIMIT, CALLS, MARK, FRAME, CLOCKS, VARIANTS };
+enum {
+    LIMIT,
+    CALLS,
+    MARK,
+    FRAME,
+    CLOCKS,
+    VARIANTS
+};
 
 static double limit(void *arg, unsigned repeats) {
     static _Atomic uint64_t word;

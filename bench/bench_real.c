@@ -17,7 +17,12 @@
 #include "bench.h"
 #include "bench_run.h"
 
-enum { PLAIN, WATCHED, AGAIN, KINDS };
+enum {
+    PLAIN,
+    WATCHED,
+    AGAIN,
+    KINDS
+};
 static const char *const kind_names[KINDS] = {"unwatched", "watched", "unwatched again"};
 #define PAIRS_MAX 128 /* of all sets */
 #define RUNS_MAX 16   /* of each server in a pair */

@@ -18,7 +18,15 @@
 
 /* What a thread's time goes to. The first five are what a segment is made of; each may hold some of the
  * others. */
-enum truth_kind { TRUTH_CPU, TRUTH_SLEEP, TRUTH_LOCK, TRUTH_DISK, TRUTH_NETWORK, TRUTH_STARVED, TRUTH_KINDS };
+enum truth_kind {
+    TRUTH_CPU,
+    TRUTH_SLEEP,
+    TRUTH_LOCK,
+    TRUTH_DISK,
+    TRUTH_NETWORK,
+    TRUTH_STARVED,
+    TRUTH_KINDS
+};
 #define TRUTH_WORKS TRUTH_STARVED
 #define TRUTH_FUNCTIONS 6 /* of each kind of work, all with the same callee */
 
@@ -63,7 +71,12 @@ struct truth_lane {
 
 /* ---- scheme -------------------------------------------------------------------------------- */
 
-enum truth_scheme { TRUTH_ACTIVITY, TRUTH_PING, TRUTH_FRAME, TRUTH_SCHEMES };
+enum truth_scheme {
+    TRUTH_ACTIVITY,
+    TRUTH_PING,
+    TRUTH_FRAME,
+    TRUTH_SCHEMES
+};
 #define TRUTH_PING_NS TRUTH_INTERVAL_NS /* between two pings */
 const char *truth_scheme_name(enum truth_scheme scheme);
 

@@ -17,7 +17,12 @@
 #include "hangdog/hangdog.h"
 #include "os/ticks.h"
 
-enum { PLAIN, WATCHED, FLOOR, VARIANTS };
+enum {
+    PLAIN,
+    WATCHED,
+    FLOOR,
+    VARIANTS
+};
 
 struct setup {
     hangdog_loop *loop;

@@ -16,7 +16,12 @@
 #include "bench_run.h"
 #include "programs/turns.h"
 
-enum { PLAIN, WATCHED, AGAIN, KINDS };
+enum {
+    PLAIN,
+    WATCHED,
+    AGAIN,
+    KINDS
+};
 #define SETS 7
 #define ROUNDS_MAX 100
 

@@ -40,8 +40,9 @@ static int result;
 static uint32_t copy_stack(uint64_t sp) {
     int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     ssize_t n = pread(fd, stack, sizeof stack, (off_t)sp);
-    for (size_t half = sizeof stack; n < 0 && half > 512; half -= 512)
+    for (size_t half = sizeof stack; n < 0 && half > 512; half -= 512) {
         n = pread(fd, stack, half, (off_t)sp);
+    }
     close(fd);
     return n > 0 ? (uint32_t)n : 0;
 }
@@ -59,8 +60,9 @@ static void measure_cold(const struct hd_regs *regs, uint32_t bytes, unw_context
         uint64_t t1 = bench_now_ns();
         int n = 1;
         unw_init_local(&cursor, context);
-        while (unw_step(&cursor) > 0)
+        while (unw_step(&cursor) > 0) {
             n++;
+        }
         uint64_t t2 = bench_now_ns();
         ours[round] = (double)(t1 - t0) / walk.count;
         theirs[round] = (double)(t2 - t1) / n;
@@ -84,11 +86,13 @@ static void measure(void) {
     int n = 0;
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t t0 = bench_now_ns();
-        for (int i = 0; i < WALKS; i++)
+        for (int i = 0; i < WALKS; i++) {
             hd_unwind(unwinder, &regs, stack, regs.sp, bytes, 0, frames, FRAMES, &walk);
+        }
         uint64_t t1 = bench_now_ns();
-        for (int i = 0; i < WALKS; i++)
+        for (int i = 0; i < WALKS; i++) {
             n = unw_backtrace(addresses, FRAMES);
+        }
         uint64_t t2 = bench_now_ns();
         ours[round] = (double)(t1 - t0) / WALKS / walk.count;
         theirs[round] = (double)(t2 - t1) / WALKS / n;
@@ -97,8 +101,9 @@ static void measure(void) {
     bench_report("unwind.warm", a, "ns", b, a <= b, "unw_backtrace", b);
     /* Both begin in this function, at different calls: but for that address the frames are the same ones. */
     int equal = 0, whole = walk.stop == HD_STOP_ROOT && (int)walk.count == n;
-    for (int i = 1; whole && i < n; i++)
+    for (int i = 1; whole && i < n; i++) {
         equal += frames[i].pc == (uint64_t)(uintptr_t)addresses[i];
+    }
     bench_report("unwind.equal", whole ? 100.0 * (equal + 1) / n : 0, "%", 100, whole && equal == n - 1,
                  "unw_backtrace", 100);
     result = whole && equal == n - 1 ? 0 : 1;
@@ -107,10 +112,11 @@ static void measure(void) {
 /* Frames of several shapes, so that rules with few and with many saved registers occur. */
 NO_FRAME_POINTER static long deep(int depth, long a, long b, long c, long d) {
     volatile char local[64];
-    if (depth == 0)
+    if (depth == 0) {
         measure();
-    else
+    } else {
         local[depth] = (char)deep(depth - 1, a + b, b + c, c + d, d + a);
+    }
     return a + b * 3 + c * 5 + d * 7 + local[depth];
 }
 
@@ -119,8 +125,9 @@ int bench_unwind(void) {
     int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     unwinder = mmap(NULL, hd_unwinder_bytes(), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (fd < 0 || unwinder == MAP_FAILED)
+    if (fd < 0 || unwinder == MAP_FAILED) {
         return 1;
+    }
     hd_modules_init_live(&modules, fd);
     hd_unwinder_init(unwinder, &modules);
     result = 1;

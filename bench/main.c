@@ -17,7 +17,12 @@
 
 #include "bench.h"
 
-enum { STATUS_MET, STATUS_MISSED, STATUS_USAGE, STATUS_NOT_MEASURED };
+enum {
+    STATUS_MET,
+    STATUS_MISSED,
+    STATUS_USAGE,
+    STATUS_NOT_MEASURED
+};
 
 struct bench_options bench_options;
 

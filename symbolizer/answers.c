@@ -17,8 +17,9 @@ static size_t slot_of(struct answer_place at) {
 
 int answers_find(const struct answers *a, struct answer_place at, struct symbol *out) {
     const struct answer *kept = a->slot[slot_of(at)];
-    if (kept == NULL || kept->at.addr != at.addr || kept->at.start != at.start)
+    if (kept == NULL || kept->at.addr != at.addr || kept->at.start != at.start) {
         return -1;
+    }
     memcpy(out, kept->symbol, (size_t)kept->n * sizeof *out);
     return kept->n;
 }
@@ -26,8 +27,9 @@ int answers_find(const struct answers *a, struct answer_place at, struct symbol 
 void answers_keep(struct answers *a, struct answer_place at, const struct symbol *found, int n) {
     size_t size = (size_t)n * sizeof *found;
     struct answer *new = malloc(sizeof *new + size);
-    if (new == NULL)
+    if (new == NULL) {
         return;
+    }
     new->at = at;
     new->n = n;
     memcpy(new->symbol, found, size);
@@ -37,7 +39,8 @@ void answers_keep(struct answers *a, struct answer_place at, const struct symbol
 }
 
 void answers_free(struct answers *a) {
-    for (size_t i = 0; i < ANSWERS_SLOTS; i++)
+    for (size_t i = 0; i < ANSWERS_SLOTS; i++) {
         free(a->slot[i]);
+    }
     *a = (struct answers){{NULL}};
 }

@@ -25,10 +25,12 @@ struct text {
 /* The next piece. A demangler that has told enough ends no other way; it may lose an identifier's memory. */
 static void add(const char *piece, size_t n, void *text) {
     struct text *t = text;
-    if (n > RESULT_MAX_BYTES - t->used)
+    if (n > RESULT_MAX_BYTES - t->used) {
         longjmp(t->full, 1);
-    if (n != 0)
+    }
+    if (n != 0) {
         memcpy(t->bytes + t->used, piece, n);
+    }
     t->used += n;
 }
 
@@ -40,39 +42,49 @@ static void add(const char *piece, size_t n, void *text) {
 static char hide_numbers(char *name) {
     const char *hidden = "kgqrw0123456789";
     bool used[UCHAR_MAX + 1] = {false};
-    for (const char *at = name; (at = strpbrk(at, "FD")) != NULL;)
+    for (const char *at = name; (at = strpbrk(at, "FD")) != NULL;) {
         used[(unsigned char)*++at] = true;
-    while (*hidden != 0 && used[(unsigned char)*hidden])
+    }
+    while (*hidden != 0 && used[(unsigned char)*hidden]) {
         hidden++;
-    for (char *at = name; (at = strpbrk(at, "FD")) != NULL;)
-        if (*++at == 'G' && isalnum((unsigned char)at[1]) && isalnum((unsigned char)at[2]))
+    }
+    for (char *at = name; (at = strpbrk(at, "FD")) != NULL;) {
+        if (*++at == 'G' && isalnum((unsigned char)at[1]) && isalnum((unsigned char)at[2])) {
             *at = *hidden;
+        }
+    }
     return *hidden;
 }
 
 static void show_again(char *text, char hidden) {
-    for (char *at = text; (at = strpbrk(at, "FD")) != NULL;)
-        if (*++at == hidden && hidden != 0)
+    for (char *at = text; (at = strpbrk(at, "FD")) != NULL;) {
+        if (*++at == hidden && hidden != 0) {
             *at = 'G';
+        }
+    }
 }
 
 /* Punycode may say a surrogate, or what is beyond the last character, and libiberty writes it as if it was
  * one: JSON has no place for these. */
 static bool has_no_character(const char *text) {
-    for (const unsigned char *at = (const unsigned char *)text; *at != 0; at++)
+    for (const unsigned char *at = (const unsigned char *)text; *at != 0; at++) {
         if ((at[0] == 0xed && at[1] >= 0xa0) || (at[0] == 0xf0 && at[1] < 0x90) ||
-            (at[0] == 0xf4 && at[1] >= 0x90) || at[0] > 0xf4)
+            (at[0] == 0xf4 && at[1] >= 0x90) || at[0] > 0xf4) {
             return true;
+        }
+    }
     return false;
 }
 
 /* Rust's older mangling is C++'s with a hash as its last part, and is tried first. */
 static bool read_name(const char *name, struct text *t) {
     t->used = 0;
-    if (setjmp(t->full) != 0)
+    if (setjmp(t->full) != 0) {
         return false;
-    if (rust_demangle_callback(name, DMGL_NO_OPTS, add, t) != 0)
+    }
+    if (rust_demangle_callback(name, DMGL_NO_OPTS, add, t) != 0) {
         return t->used != 0;
+    }
     t->used = 0;
     return name[1] == 'Z' && cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_TYPES, add, t) != 0;
 }
@@ -81,12 +93,14 @@ static bool demangle(const char *name, struct text *t) {
     char copy[NAME_MAX_BYTES + 1];
     bool rust = strncmp(name, "_R", 2) == 0;
     size_t bytes = strlen(name);
-    if ((!rust && strncmp(name, "_Z", 2) != 0) || bytes > NAME_MAX_BYTES)
+    if ((!rust && strncmp(name, "_Z", 2) != 0) || bytes > NAME_MAX_BYTES) {
         return false;
+    }
     memcpy(copy, name, bytes + 1);
     char hidden = rust ? hide_numbers(copy) : 0;
-    if (!read_name(copy, t))
+    if (!read_name(copy, t)) {
         return false;
+    }
     t->bytes[t->used] = 0;
     show_again(t->bytes, hidden);
     return !has_no_character(t->bytes);
@@ -94,7 +108,8 @@ static bool demangle(const char *name, struct text *t) {
 
 char *symbolizer_demangle(const char *name) {
     struct text t;
-    if (!demangle(name, &t))
+    if (!demangle(name, &t)) {
         return strdup(name);
+    }
     return strdup(t.bytes);
 }

@@ -21,8 +21,9 @@ __attribute__((format(printf, 1, 2))) static bool may_be_opened(const char *form
     va_start(values, format);
     int n = vasprintf(&path, format, values);
     va_end(values);
-    if (n < 0)
+    if (n < 0) {
         return false;
+    }
     bool may = stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
     free(path);
     return may;
@@ -42,18 +43,21 @@ static bool may_look_for(const char *file, const char *name) {
     bool may = (name[0] != '/' || may_be_opened("%s", name)) && may_be_opened("%.*s%s", folder, file, name) &&
                may_be_opened("%.*s.debug/%s", folder, file, name) &&
                may_be_opened("%.*s.dwz/%s", folder, file, base_of(name));
-    for (const char *at = file; may && at != NULL && at < base; at = strchr(at + 1, '/'))
+    for (const char *at = file; may && at != NULL && at < base; at = strchr(at + 1, '/')) {
         may = may_be_opened("/usr/lib/debug%.*s%s", (int)(base - at), at, name);
+    }
     return may;
 }
 
 /* Without a link the name is made of the file's own. */
 static bool may_look(const char *file, const char *link) {
     char *made;
-    if (link != NULL)
+    if (link != NULL) {
         return may_look_for(file, link);
-    if (asprintf(&made, "%s.debug", base_of(file)) < 0)
+    }
+    if (asprintf(&made, "%s.debug", base_of(file)) < 0) {
         return false;
+    }
     bool may = may_look_for(file, made) && may_look_for(file, base_of(file));
     free(made);
     return may;
@@ -77,8 +81,9 @@ bool dw_may_open_split(const struct module *m, Dwarf_Die *unit) {
     Dwarf_Attribute memory;
     const char *main_file, *debug_file, *name, *folder;
     if (dwarf_attr(unit, DW_AT_dwo_name, &memory) == NULL &&
-        dwarf_attr(unit, DW_AT_GNU_dwo_name, &memory) == NULL)
+        dwarf_attr(unit, DW_AT_GNU_dwo_name, &memory) == NULL) {
         return false;
+    }
     name = dwarf_formstring(&memory);
     folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &memory));
     dwfl_module_info(m->module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
@@ -89,8 +94,9 @@ bool dw_may_open_split(const struct module *m, Dwarf_Die *unit) {
     }
     int folder_bytes = name[0] == '/' ? 0 : (int)(base_of(real) - real);
     bool may = may_be_opened("%s.dwp", real) && may_be_opened("%.*s%s", folder_bytes, real, name);
-    if (name[0] != '/' && folder != NULL)
+    if (name[0] != '/' && folder != NULL) {
         may = may && may_be_opened("%.*s%s/%s", folder[0] == '/' ? 0 : folder_bytes, real, folder, name);
+    }
     free(real);
     return may;
 }

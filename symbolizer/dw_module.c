@@ -29,8 +29,9 @@ static const char *keep_reason(struct symbolizer *s, const char *what, const cha
 static int open_vdso(void) {
     const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
     Elf64_Ehdr head;
-    if (image == NULL)
+    if (image == NULL) {
         return -1;
+    }
     memcpy(&head, image, sizeof head);
     size_t bytes =
         head.e_shoff + (size_t)head.e_shnum * head.e_shentsize; /* its section headers are its end */
@@ -44,8 +45,9 @@ static int open_vdso(void) {
 
 /* The file, or -1 where another process reads it. */
 static int here_or_remote(struct symbolizer *s, struct module *m, int fd, const struct stat *st) {
-    if (remote_may_read_here(s, m, st))
+    if (remote_may_read_here(s, m, st)) {
         return fd;
+    }
     close(fd);
     m->remote = remote_for(s, st);
     m->reason = m->remote == NULL ? "out of memory" : NULL;
@@ -59,10 +61,12 @@ static int open_given(struct symbolizer *s, struct module *m, unsigned which) {
         m->reason = "its file cannot be opened";
         return -1;
     }
-    if (s->worker == NULL)
+    if (s->worker == NULL) {
         return fd;
-    if (fstat(fd, &st) != 0)
+    }
+    if (fstat(fd, &st) != 0) {
         st.st_uid = (uid_t)-1;
+    }
     return here_or_remote(s, m, fd, &st);
 }
 
@@ -78,8 +82,9 @@ static int open_file(struct symbolizer *s, struct module *m, unsigned which) {
         m->reason = "it is no file";
         return -1;
     }
-    if (s->open != NULL)
+    if (s->open != NULL) {
         return open_given(s, m, which);
+    }
     int fd = ordinary_file_open(m->path, &st);
     if (fd < 0) {
         m->reason = errno == 0 ? "it is no ordinary file"
@@ -96,17 +101,21 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     GElf_Addr at;
     int n = dwfl_module_build_id(module, &bits, &at);
     size_t have = n > 0 ? (size_t)n : 0, want = wanted == NULL ? 0 : strlen(wanted);
-    if (want == 2 * HD_BUILD_ID_MAX && have > HD_BUILD_ID_MAX)
+    if (want == 2 * HD_BUILD_ID_MAX && have > HD_BUILD_ID_MAX) {
         have = HD_BUILD_ID_MAX; /* a report has no more of it */
-    if (want != have * 2)
+    }
+    if (want != have * 2) {
         return false;
-    if (wanted == NULL)
+    }
+    if (wanted == NULL) {
         return true;
+    }
     for (size_t i = 0; i < have; i++) {
         char hex[3];
         snprintf(hex, sizeof hex, "%02x", bits[i]);
-        if (memcmp(hex, wanted + 2 * i, 2) != 0)
+        if (memcmp(hex, wanted + 2 * i, 2) != 0) {
             return false;
+        }
     }
     return true;
 }
@@ -116,8 +125,9 @@ static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
     void **data;
     m->reason = NULL;
     int fd = open_file(s, m, which);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     m->dwfl = dwfl_begin(&s->callbacks);
     if (m->dwfl == NULL) {
         m->reason = "out of memory";
@@ -133,11 +143,12 @@ static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
     } else {
         dwfl_module_info(m->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
         *data = m; /* the callbacks', which what follows may call */
-        if (dwfl_report_end(m->dwfl, NULL, NULL) != 0 || dwfl_module_getelf(m->module, &m->bias) == NULL)
+        if (dwfl_report_end(m->dwfl, NULL, NULL) != 0 || dwfl_module_getelf(m->module, &m->bias) == NULL) {
             m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
-        else if (!is_same_build(m->module, m->build_id))
+        } else if (!is_same_build(m->module, m->build_id)) {
             m->reason = m->build_id != NULL ? "its file is another one now: the build-id differs"
                                             : "the report has no build-id to know its file by";
+        }
     }
     if (m->reason != NULL) {
         dwfl_end(m->dwfl);
@@ -150,20 +161,24 @@ static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
 static void open_module(struct symbolizer *s, struct module *m) {
     bool more = open_which(s, m, 0) && s->open != NULL;
     const char *first = m->reason;
-    for (unsigned which = 1; more && m->reason != NULL; which++)
+    for (unsigned which = 1; more && m->reason != NULL; which++) {
         more = open_which(s, m, which);
+    }
     m->reason = m->reason != NULL ? first : NULL;
 }
 
 struct module *dw_module(struct symbolizer *s, const char *path, const char *build_id) {
-    for (struct module *m = s->modules; m != NULL; m = m->next)
+    for (struct module *m = s->modules; m != NULL; m = m->next) {
         if (m->owner == s->owner && strcmp(m->path, path) == 0 &&
             (build_id == NULL || m->build_id == NULL ? build_id == m->build_id
-                                                     : strcmp(m->build_id, build_id) == 0))
+                                                     : strcmp(m->build_id, build_id) == 0)) {
             return m;
+        }
+    }
     struct module *m = calloc(1, sizeof *m);
-    if (m == NULL)
+    if (m == NULL) {
         return NULL;
+    }
     m->owner = s->owner;
     m->path = strdup(path);
     m->build_id = build_id == NULL ? NULL : strdup(build_id);
@@ -183,8 +198,9 @@ void dw_modules_free(struct symbolizer *s) {
     while (s->modules != NULL) {
         struct module *m = s->modules;
         s->modules = m->next;
-        if (m->dwfl != NULL)
+        if (m->dwfl != NULL) {
             dwfl_end(m->dwfl);
+        }
         answers_free(&m->answers);
         free(m->range);
         free(m->path);

@@ -51,8 +51,9 @@ static bool go_down(struct way *w) {
 /* Beside or, where that was the last one and we may, beside what it is in. */
 static bool go_on(struct way *w, bool may_go_up) {
     while (dwarf_siblingof(&w->at[w->level], &w->at[w->level]) != 0) {
-        if (!may_go_up || w->level == 0)
+        if (!may_go_up || w->level == 0) {
             return false;
+        }
         w->level--;
     }
     return true;
@@ -76,10 +77,12 @@ static size_t look(Dwarf_Die *unit, Dwarf_Addr addr, bool inside_others, Dwarf_D
     for (unsigned looked_at = 0; more && looked_at < LOOKED_AT_MAX; looked_at++) {
         int tag = dwarf_tag(&w.at[w.level]);
         bool code = may_contain_code(tag), here = code && dwarf_haspc(&w.at[w.level], addr) > 0;
-        if (w.level + 1 == DW_LEVELS_MAX)
+        if (w.level + 1 == DW_LEVELS_MAX) {
             return 0;
-        if (here && is_function(tag) && count < DW_LEVELS_MAX)
+        }
+        if (here && is_function(tag) && count < DW_LEVELS_MAX) {
             found[count++] = w.at[w.level];
+        }
         if (here) {
             w.at[0] = w.at[w.level];
             w.level = 0;

@@ -14,8 +14,9 @@ int ordinary_file_open(const char *path, struct stat *st) {
     char again[32];
     const int how = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     int place = open(path, O_PATH | O_CLOEXEC), fd = -1, error;
-    if (place < 0)
+    if (place < 0) {
         return -1;
+    }
     if (fstat(place, st) != 0) {
         error = errno;
     } else if (!S_ISREG(st->st_mode)) {
@@ -23,8 +24,9 @@ int ordinary_file_open(const char *path, struct stat *st) {
     } else {
         snprintf(again, sizeof again, "/proc/self/fd/%d", place);
         fd = open(again, how);
-        if (fd < 0 && (errno == ENOENT || errno == EACCES)) /* no /proc, or not for who gave rights away */
+        if (fd < 0 && (errno == ENOENT || errno == EACCES)) { /* no /proc, or not for who gave rights away */
             fd = open(path, how);
+        }
         error = errno;
     }
     close(place);

@@ -52,10 +52,12 @@ static bool is_trusted_place(const char *place) {
 
 bool remote_may_read_here(const struct symbolizer *s, struct module *m, const struct stat *st) {
     struct stat there;
-    if (s->worker == NULL)
+    if (s->worker == NULL) {
         return true;
-    if (!is_trusted(s->owner) || !is_trusted(st->st_uid) || (st->st_mode & S_IWOTH) != 0)
+    }
+    if (!is_trusted(s->owner) || !is_trusted(st->st_uid) || (st->st_mode & S_IWOTH) != 0) {
         return false;
+    }
     free(m->place);
     m->place = realpath(m->path, NULL);
     return m->place != NULL && stat(m->place, &there) == 0 && there.st_dev == st->st_dev &&
@@ -64,12 +66,15 @@ bool remote_may_read_here(const struct symbolizer *s, struct module *m, const st
 
 struct remote *remote_for(struct symbolizer *s, const struct stat *st) {
     uid_t user = !is_trusted(s->owner) ? s->owner : !is_trusted(st->st_uid) ? st->st_uid : geteuid();
-    for (struct remote *r = s->remotes; r != NULL; r = r->next)
-        if (r->user == user)
+    for (struct remote *r = s->remotes; r != NULL; r = r->next) {
+        if (r->user == user) {
             return r;
+        }
+    }
     struct remote *r = calloc(1, sizeof *r);
-    if (r == NULL)
+    if (r == NULL) {
         return NULL;
+    }
     *r = (struct remote){.next = s->remotes, .user = user, .fd = -1};
     s->remotes = r;
     return r;
@@ -105,8 +110,9 @@ static int spawn(const struct symbolizer *s, struct remote *r, int socket) {
 /* 0, or an errno value. */
 static int start(const struct symbolizer *s, struct remote *r) {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return errno;
+    }
     int error = spawn(s, r, ends[1]);
     close(ends[1]);
     if (error != 0) {
@@ -119,8 +125,9 @@ static int start(const struct symbolizer *s, struct remote *r) {
 }
 
 static void end(struct remote *r) {
-    if (r->pid == 0)
+    if (r->pid == 0) {
         return;
+    }
     close(r->fd);
     kill(r->pid, SIGKILL);
     while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR) {
@@ -151,8 +158,9 @@ static bool send_query(const struct remote *r, const struct module *m, const str
     query.path_bytes = (uint32_t)path;
     query.build_id_bytes = (uint32_t)id;
     memcpy(query.text, m->path, path);
-    if (id != 0)
+    if (id != 0) {
         memcpy(query.text + path, m->build_id, id);
+    }
     return send(r->fd, &query, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
 }
 
@@ -175,8 +183,9 @@ static bool send_file(const struct symbolizer *s, const struct remote *r, const 
         memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
     }
     bool sent = sendmsg(r->fd, &message, MSG_NOSIGNAL) == 1;
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     return sent;
 }
 
@@ -199,8 +208,9 @@ static bool receive(const struct remote *r, int64_t until_ms, struct remote_answ
 
 static const char *keep(struct symbolizer *s, const char *text, size_t bytes) {
     char copy[REMOTE_TEXT_BYTES + 1];
-    if (bytes == 0)
+    if (bytes == 0) {
         return NULL;
+    }
     memcpy(copy, text, bytes);
     copy[bytes] = '\0';
     return strings_keep(&s->strings, copy);
@@ -214,11 +224,14 @@ static int read_answer(struct symbolizer *s, const struct module *m, int64_t unt
     int files = 0, count = 1;
     for (int i = 0; i < count; i++) {
         bool came;
-        while ((came = receive(r, until_ms, &answer, late)) && answer.count == REMOTE_FILE)
-            if (i > 0 || files++ > REMOTE_FILES_MAX || !send_file(s, r, m, answer.line))
+        while ((came = receive(r, until_ms, &answer, late)) && answer.count == REMOTE_FILE) {
+            if (i > 0 || files++ > REMOTE_FILES_MAX || !send_file(s, r, m, answer.line)) {
                 return -1;
-        if (!came || (i > 0 && answer.count != count))
+            }
+        }
+        if (!came || (i > 0 && answer.count != count)) {
             return -1;
+        }
         count = answer.count;
         if (count == 0) {
             *reason = keep(s, answer.text, answer.function_bytes);

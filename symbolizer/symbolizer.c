@@ -29,14 +29,16 @@ static const char *keep_demangled(struct symbolizer *s, const char *name) {
 static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     Dwarf_Attribute memory;
     Dwarf_Attribute *attribute = dwarf_attr_integrate(die, DW_AT_linkage_name, &memory);
-    if (attribute == NULL)
+    if (attribute == NULL) {
         attribute = dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &memory);
+    }
     const char *name = attribute != NULL ? dwarf_formstring(attribute) : NULL;
     const char *plain = name != NULL ? keep_demangled(s, name) : NULL;
     const char *written = dwarf_diename(die);
     /* C's are the linker's matter: __GI___poll; and one that stays mangled says less */
-    if (written != NULL && (plain == NULL || strcmp(plain, name) == 0))
+    if (written != NULL && (plain == NULL || strcmp(plain, name) == 0)) {
         plain = keep_demangled(s, written);
+    }
     return plain;
 }
 
@@ -47,8 +49,9 @@ static const char *keep_file(struct symbolizer *s, Dwarf_Die *unit, const char *
     const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &memory));
     char *whole;
     if (file == NULL || file[0] == '/' || folder == NULL || folder[0] != '/' ||
-        asprintf(&whole, "%s/%s", folder, file) < 0)
+        asprintf(&whole, "%s/%s", folder, file) < 0) {
         return strings_keep(&s->strings, file);
+    }
     file = strings_keep(&s->strings, whole);
     free(whole);
     return file;
@@ -69,24 +72,28 @@ static void read_call_place(struct symbolizer *s, Dwarf_Die *unit, Dwarf_Die *fu
     Dwarf_Word value;
     Dwarf_Files *files;
     size_t count;
-    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &memory), &value) == 0 && value <= INT32_MAX)
+    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &memory), &value) == 0 && value <= INT32_MAX) {
         out->line = (int)value;
+    }
     if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &memory), &value) == 0 &&
-        dwarf_getsrcfiles(functions, &files, &count) == 0 && value < count)
+        dwarf_getsrcfiles(functions, &files, &count) == 0 && value < count) {
         out->file = keep_file(s, unit, dwarf_filesrc(files, value, NULL, NULL));
+    }
 }
 
 static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr addr, struct symbol *out) {
     Dwarf_Die unit, scopes[DW_LEVELS_MAX];
     Dwarf_Addr bias;
     int n = 0;
-    if (!dw_find_unit(m, addr, &unit, &bias))
+    if (!dw_find_unit(m, addr, &unit, &bias)) {
         return 0;
+    }
     /* By the unit: libdwfl's own search needs .debug_aranges. */
     Dwarf_Line *line = dwarf_getsrc_die(&unit, addr - bias);
     struct symbol next = {0}; /* file and line of the function that comes next */
-    if (line != NULL && dwarf_lineno(line, &next.line) == 0)
+    if (line != NULL && dwarf_lineno(line, &next.line) == 0) {
         next.file = keep_file(s, &unit, dwarf_linesrc(line, NULL, NULL));
+    }
     Dwarf_Die functions = functions_of(m, &unit);
     size_t count = dw_functions_at(&functions, addr - bias, scopes);
     bool whole = false;
@@ -96,15 +103,17 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
         out[n].function = name_of(s, &scopes[i]);
         out[n].inlined = !whole;
         next = (struct symbol){0};
-        if (!whole)
+        if (!whole) {
             read_call_place(s, &unit, &functions, &scopes[i], &next);
+        }
         n++;
     }
     /* A line's row reaches up to the next one, also over code of another unit that tells no lines (_start).
      */
     bool of_unit = n != 0 || (line != NULL && dwarf_haspc(&unit, addr - bias) > 0);
-    if (!whole && n < SYMBOLS_MAX && of_unit)
+    if (!whole && n < SYMBOLS_MAX && of_unit) {
         out[n++] = next; /* the function itself has no description; the symbol table may name it */
+    }
     return n;
 }
 
@@ -120,12 +129,15 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
     GElf_Off offset;
     GElf_Sym symbol;
     const char *name = dwfl_module_addrinfo(m->module, addr, &offset, &symbol, NULL, NULL, NULL);
-    if (name == NULL || name[0] == 0)
+    if (name == NULL || name[0] == 0) {
         return NULL;
+    }
     /* A symbol without a size is only the nearest one; it does not reach beyond a known beginning of a
      * function. */
-    if (symbol.st_size == 0 && ((start != 0 && addr - offset < start + m->bias) || !is_in_a_section(m, addr)))
+    if (symbol.st_size == 0 &&
+        ((start != 0 && addr - offset < start + m->bias) || !is_in_a_section(m, addr))) {
         return NULL;
+    }
     *entry = addr - offset;
     return keep_demangled(s, name);
 }
@@ -135,13 +147,16 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
  * arguments, nor where another function of the same code has the symbol. */
 static bool says_more(const char *symbol, const char *described) {
     size_t n = strlen(described);
-    if (n == 0) /* a damaged file's: the search below has no end for it */
+    if (n == 0) { /* a damaged file's: the search below has no end for it */
         return symbol != NULL;
+    }
     bool bare = strchr(described, '(') == NULL || strncmp(described, "operator()", 10) == 0;
     const char *at = symbol != NULL && bare ? strstr(symbol, described) : NULL;
-    for (; at != NULL; at = strstr(at + 1, described))
-        if ((at == symbol || at[-1] == ' ' || at[-1] == ':') && at[n] != 0 && strchr("(<[", at[n]) != NULL)
+    for (; at != NULL; at = strstr(at + 1, described)) {
+        if ((at == symbol || at[-1] == ' ' || at[-1] == ':') && at[n] != 0 && strchr("(<[", at[n]) != NULL) {
             return strstr(symbol, " [clone ") == NULL;
+        }
+    }
     return false;
 }
 
@@ -151,15 +166,19 @@ static int resolve_in(struct symbolizer *s, struct module *m, Dwarf_Addr addr, u
     GElf_Addr entry = 0;
     int n = resolve_by_dwarf(s, m, addr, out);
     const char *name = name_by_symbol(s, m, addr, start, &entry);
-    if (n == 0 && name == NULL)
+    if (n == 0 && name == NULL) {
         return 0;
-    if (n == 0)
+    }
+    if (n == 0) {
         out[n++] = (struct symbol){0};
+    }
     struct symbol *whole = &out[n - 1];
-    if (whole->function == NULL || (!whole->inlined && says_more(name, whole->function)))
+    if (whole->function == NULL || (!whole->inlined && says_more(name, whole->function))) {
         whole->function = name;
-    if (whole->function != NULL && entry != 0 && !whole->inlined)
+    }
+    if (whole->function != NULL && entry != 0 && !whole->inlined) {
         whole->function = dw_plainest_name(s, m, whole->function, entry);
+    }
     return n;
 }
 
@@ -191,17 +210,20 @@ int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struc
     *reason = m == NULL ? "out of memory" : m->reason;
     /* In whole seconds: a file is dated to a tick, and a program may be built and hang within the same one.
      */
-    if (*reason == NULL && q->build_id == NULL && m->changed_s > q->ran_s)
+    if (*reason == NULL && q->build_id == NULL && m->changed_s > q->ran_s) {
         *reason = "its file was changed since, and has no build-id to know it by";
-    if (*reason != NULL)
+    }
+    if (*reason != NULL) {
         return 0;
+    }
     struct answer_place at = {.addr = q->offset - (!q->exact && q->offset != 0) + m->bias, .start = q->start};
     int n = answers_find(&m->answers, at, out);
     if (n < 0) {
         n = m->remote != NULL ? remote_resolve(s, m, q, at.addr, out, reason)
                               : resolve_in(s, m, at.addr, q->start, out);
-        if (*reason == NULL)
+        if (*reason == NULL) {
             answers_keep(&m->answers, at, out, n);
+        }
     }
     return n;
 }
@@ -217,8 +239,9 @@ static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf
 
 struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
     struct symbolizer *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (s == NULL) {
         return NULL;
+    }
     s->owner = geteuid();
     if ((o->debug_path != NULL && (s->debug_path = strdup(o->debug_path)) == NULL) ||
         (o->worker != NULL && (s->worker = strdup(o->worker)) == NULL)) {
@@ -238,8 +261,9 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
 }
 
 void symbolizer_destroy(struct symbolizer *s) {
-    if (s == NULL)
+    if (s == NULL) {
         return;
+    }
     dw_modules_free(s);
     remotes_free(s);
     strings_free(&s->strings);

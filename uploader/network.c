@@ -12,7 +12,12 @@
 #define ANSWER_US (2 * 1000000)
 
 /* NetworkManager's numbers. */
-enum { STATE_ASLEEP = 10, STATE_CONNECTING = 40, METERED_YES = 1, METERED_GUESS_YES = 3 };
+enum {
+    STATE_ASLEEP = 10,
+    STATE_CONNECTING = 40,
+    METERED_YES = 1,
+    METERED_GUESS_YES = 3
+};
 
 static uint32_t number_of(sd_bus *bus, const char *property) {
     uint32_t value = 0;

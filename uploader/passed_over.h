@@ -18,7 +18,7 @@ struct passed_over {
     struct passed_over_file {
         char *path, *why;
         int64_t until_s;
-    } * file;
+    } *file;
     size_t count;
 };
 

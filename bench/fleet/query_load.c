@@ -150,7 +150,13 @@ const struct row *query_load_bug(const struct query_load *l, unsigned bug) {
 }
 
 const char *const query_load_kinds[] = {"hang", "fatal-hang", "session", "cpu", "crash"};
-enum { HANG, FATAL, SESSION, CPU, CRASH };
+enum {
+    HANG,
+    FATAL,
+    SESSION,
+    CPU,
+    CRASH
+};
 
 const char *query_load_app(unsigned app, char out[32]) {
     snprintf(out, 32, "app-%02u", app);

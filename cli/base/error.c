@@ -64,9 +64,11 @@ int print_error_try(const char *command, const char *format, ...) {
 
 int error_check_stdout(const char *what) {
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
         return 0;
-    if (errno == EPIPE)
+    }
+    if (errno == EPIPE) {
         return 0;
+    }
     return print_error("cannot write %s: %s", what, errno != 0 ? strerror(errno) : "the output was cut off");
 }

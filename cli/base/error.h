@@ -6,7 +6,10 @@
 #ifndef CLI_ERROR_H
 #define CLI_ERROR_H
 
-enum { EXIT_ERROR = 1, EXIT_USAGE = 2 };
+enum {
+    EXIT_ERROR = 1,
+    EXIT_USAGE = 2
+};
 
 #define PROBLEM_BYTES 2048
 

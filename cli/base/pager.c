@@ -18,10 +18,12 @@ static bool is_longer_than_terminal(const char *text, size_t bytes) {
     const char *terminal = getenv("TERM");
     size_t lines = 1;
     if (terminal == NULL || strcmp(terminal, "dumb") == 0 || isatty(STDOUT_FILENO) == 0 ||
-        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) {
         return false;
-    for (size_t i = 0; i < bytes; i++)
+    }
+    for (size_t i = 0; i < bytes; i++) {
         lines += text[i] == '\n'; /* the shell's prompt has a line too */
+    }
     return lines > size.ws_row;
 }
 
@@ -34,8 +36,9 @@ static bool print_through(const char *pager, const char *text, size_t bytes) {
     setenv("LESS", "FRX", 0); /* git's: colours pass, and the text stays on the screen */
     setenv("LV", "-c", 0);
     FILE *out = popen(pager, "w"); // NOLINT(cert-env33-c): the user's own command, as git runs it
-    if (out == NULL)
+    if (out == NULL) {
         return false;
+    }
     (void)!fwrite(text, 1, bytes, out);
     int status = pclose(out);
     return !WIFEXITED(status) || WEXITSTATUS(status) != NOT_FOUND;
@@ -44,8 +47,9 @@ static bool print_through(const char *pager, const char *text, size_t bytes) {
 int pager_print(const char *text, size_t bytes) {
     const char *pager = getenv("PAGER");
     pager = pager == NULL ? "less" : pager;
-    if (pager[0] == 0 || strcmp(pager, "cat") == 0 || !is_longer_than_terminal(text, bytes))
+    if (pager[0] == 0 || strcmp(pager, "cat") == 0 || !is_longer_than_terminal(text, bytes)) {
         return print_directly(text, bytes);
+    }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN); /* it is the pager's */
     bool printed = print_through(pager, text, bytes);

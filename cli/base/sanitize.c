@@ -19,12 +19,15 @@ static size_t next(const char *text, size_t left, bool *control) {
     const unsigned char *s = (const unsigned char *)text;
     size_t bytes = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 1;
     bool whole = bytes <= left && s[0] <= 0xf4;
-    for (size_t i = 1; whole && i < bytes; i++)
+    for (size_t i = 1; whole && i < bytes; i++) {
         whole = (s[i] & 0xc0) == 0x80;
-    if (whole && bytes > 2) /* one that could have been written with fewer bytes is none */
+    }
+    if (whole && bytes > 2) { /* one that could have been written with fewer bytes is none */
         whole = !(s[0] == 0xe0 && s[1] < 0xa0) && !(s[0] == 0xf0 && s[1] < 0x90);
-    if (!whole)
+    }
+    if (!whole) {
         bytes = 1;
+    }
     unsigned char last = bytes == 2 && s[0] == 0xc2 ? s[1] : s[0];
     *control =
         (bytes <= 2 && (last < 0x20 || (last >= 0x7f && last <= 0x9f))) || (bytes == 3 && turns_text(s));
@@ -58,8 +61,9 @@ void sanitize_text(char *text) {
 /* The bytes up to what may be a control character: most of a text at once. */
 static size_t plain_run(const char *text, size_t left) {
     size_t n = 0;
-    while (n < left && (unsigned char)text[n] - 0x20U < 0x5fU)
+    while (n < left && (unsigned char)text[n] - 0x20U < 0x5fU) {
         n++;
+    }
     return n;
 }
 
@@ -67,14 +71,16 @@ void sanitize_print(FILE *out, const char *text) {
     bool control = false;
     for (size_t n, left = text != NULL ? strlen(text) : 0; left > 0; text += n, left -= n) {
         n = plain_run(text, left);
-        if (n == 0)
+        if (n == 0) {
             n = next(text, left, &control);
-        else
+        } else {
             control = false;
-        if (control)
+        }
+        if (control) {
             fputc('?', out);
-        else
+        } else {
             fwrite(text, 1, n, out);
+        }
     }
 }
 
@@ -93,14 +99,16 @@ static int put_json(const char *text, size_t left, void *out) {
     bool control = false;
     for (size_t n; left > 0; text += n, left -= n) {
         n = plain_run(text, left);
-        if (n == 0)
+        if (n == 0) {
             n = next(text, left, &control);
-        else
+        } else {
             control = false;
-        if (control && *text != '\n')
+        }
+        if (control && *text != '\n') {
             fprintf(out, "\\u%04x", code_of(text, n));
-        else
+        } else {
             fwrite(text, 1, n, out);
+        }
     }
     return ferror((FILE *)out) ? -1 : 0;
 }

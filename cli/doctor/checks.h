@@ -9,7 +9,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum check_status { CHECK_OK, CHECK_WARN, CHECK_FAIL };
+enum check_status {
+    CHECK_OK,
+    CHECK_WARN,
+    CHECK_FAIL
+};
 
 struct checks {
     json_t *all; /* of {check status detail fix} */

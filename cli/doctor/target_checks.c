@@ -23,7 +23,12 @@
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* What of a program's file names functions: nothing, functions alone, lines too. */
-enum names { NAMES_UNKNOWN, NAMES_NONE, NAMES_FUNCTIONS, NAMES_LINES };
+enum names {
+    NAMES_UNKNOWN,
+    NAMES_NONE,
+    NAMES_FUNCTIONS,
+    NAMES_LINES
+};
 
 static enum names names_of(const char *path) {
     enum names names = NAMES_UNKNOWN;

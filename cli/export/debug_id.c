@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ID_BYTES = 16, BUILD_ID_BYTES_MAX = 64 };
+enum {
+    ID_BYTES = 16,
+    BUILD_ID_BYTES_MAX = 64
+};
 
 static unsigned digit(char c) {
     return (unsigned)(isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10);

@@ -21,8 +21,15 @@
 #define NS_PER_MS 1e6
 #define PID_BYTES 48
 
-enum { CATEGORY_OTHER, CATEGORY_OWN, CATEGORY_LIBRARY };
-enum { RESOURCE_LIBRARY = 1, PHASE_INTERVAL = 1 };
+enum {
+    CATEGORY_OTHER,
+    CATEGORY_OWN,
+    CATEGORY_LIBRARY
+};
+enum {
+    RESOURCE_LIBRARY = 1,
+    PHASE_INTERVAL = 1
+};
 
 struct profile {
     json_t *shared, *threads, *libs;
@@ -302,7 +309,9 @@ static int64_t first_start_ns(const json_t *reports) {
 }
 
 int export_firefox(FILE *out, const json_t *reports) {
-    enum { TABLES = 6 };
+    enum {
+        TABLES = 6
+    };
     struct profile p = {.shared = shared_json(), .threads = json_array(), .libs = json_array()};
     struct export_intern *const tables[TABLES] = {&p.strings,   &p.sources, &p.libraries,
                                                   &p.functions, &p.frames,  &p.stacks};

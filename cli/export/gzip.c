@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-enum { WITH_GZIP_HEADER = 16 + MAX_WBITS, MEMORY = 8 };
+enum {
+    WITH_GZIP_HEADER = 16 + MAX_WBITS,
+    MEMORY = 8
+};
 
 int gzip_write(FILE *out, const void *data, size_t bytes) {
     z_stream z = {0};

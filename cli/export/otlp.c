@@ -15,7 +15,12 @@
 
 #define NS_PER_S 1e9
 
-enum { SEVERITY_INFO = 9, SEVERITY_WARN = 13, SEVERITY_ERROR = 17, SEVERITY_FATAL = 21 };
+enum {
+    SEVERITY_INFO = 9,
+    SEVERITY_WARN = 13,
+    SEVERITY_ERROR = 17,
+    SEVERITY_FATAL = 21
+};
 
 /* An attribute without a value is left out. */
 static void put_text(json_t *list, const char *key, const char *text) {

@@ -27,9 +27,20 @@ enum {
     PERIOD_TYPE,
     PERIOD
 };
-enum { TYPE_TYPE = 1, TYPE_UNIT };
-enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
+enum {
+    TYPE_TYPE = 1,
+    TYPE_UNIT
+};
+enum {
+    SAMPLE_LOCATION = 1,
+    SAMPLE_VALUE,
+    SAMPLE_LABEL
+};
+enum {
+    LABEL_KEY = 1,
+    LABEL_STRING,
+    LABEL_NUMBER
+};
 enum {
     MAPPING_ID = 1,
     MAPPING_START,
@@ -38,11 +49,26 @@ enum {
     MAPPING_BUILD_ID,
     MAPPING_HAS_FUNCTIONS
 };
-enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1, LINE_LINE };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+enum {
+    LOCATION_ID = 1,
+    LOCATION_MAPPING,
+    LOCATION_ADDRESS,
+    LOCATION_LINE
+};
+enum {
+    LINE_FUNCTION = 1,
+    LINE_LINE
+};
+enum {
+    FUNCTION_ID = 1,
+    FUNCTION_NAME,
+    FUNCTION_SYSTEM_NAME,
+    FUNCTION_FILE
+};
 
-enum { TABLES = 4 };
+enum {
+    TABLES = 4
+};
 
 struct profile {
     struct protobuf out;

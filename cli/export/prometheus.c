@@ -22,7 +22,16 @@ struct metric {
     json_t *value;
 };
 
-enum { REPORTS, SECONDS, LONGEST, LAST, WATCHED, BUSY, IDLE, METRICS };
+enum {
+    REPORTS,
+    SECONDS,
+    LONGEST,
+    LAST,
+    WATCHED,
+    BUSY,
+    IDLE,
+    METRICS
+};
 
 void export_put_label(FILE *out, const char *before, const char *name, const char *value) {
     char *plain = strdup(value);

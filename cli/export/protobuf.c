@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum {
+    WIRE_VARINT = 0,
+    WIRE_BYTES = 2
+};
 
 void protobuf_free(struct protobuf *p) {
     free(p->data);

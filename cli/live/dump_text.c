@@ -143,7 +143,9 @@ static void add_member(struct group *g, size_t thread) {
 
 /* `3 threads "worker" (4712 4713 4714)  each waits in futex`, of more the first numbers. */
 static char *group_line(const struct dump_page *p, const struct group *g) {
-    enum { SHOWN = 3 };
+    enum {
+        SHOWN = 3
+    };
     const json_t *threads = json_object_get(p->page.report, "threads");
     const json_t *first = json_array_get(threads, g->member[0]);
     const char *name = value_text(first, "name");

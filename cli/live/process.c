@@ -132,7 +132,9 @@ bool live_process_lives(const struct live_process *p) {
 }
 
 static bool is_of_kernel(int pid) {
-    enum { OF_KERNEL = 0x00200000 }; /* PF_KTHREAD in the kernel's sched.h */
+    enum {
+        OF_KERNEL = 0x00200000
+    }; /* PF_KTHREAD in the kernel's sched.h */
     return (proc_stat(pid).flags & OF_KERNEL) != 0;
 }
 

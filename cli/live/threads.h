@@ -25,7 +25,7 @@ struct live_threads {
         struct hd_probe evidence;
         struct hd_sched sched;  /* when its stack was read */
         uint64_t at_ns, cpu_ns; /* of the first look, for its share of a CPU */
-    } * wait;                   /* of the same thread */
+    } *wait;                    /* of the same thread */
     size_t frames, frames_room;
     struct hd_frame *frame;
     uint64_t began_ns, ended_ns;

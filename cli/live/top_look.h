@@ -23,7 +23,7 @@ struct top_look {
     struct top_cpu {
         int tid;
         uint64_t cpu_ns;
-    } * before; /* of the look before */
+    } *before; /* of the look before */
     size_t before_count, before_room;
     uint64_t at_ns, before_ns; /* of this look and the one before; 0: there was none */
     uint64_t up_ns;            /* of the process, at this look */

@@ -8,13 +8,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum top_style { TOP_PLAIN, TOP_BOLD, TOP_DIM, TOP_ALARM, TOP_SELECTED };
+enum top_style {
+    TOP_PLAIN,
+    TOP_BOLD,
+    TOP_DIM,
+    TOP_ALARM,
+    TOP_SELECTED
+};
 
 struct top_page {
     struct top_line {
         char *text; /* without control characters; NULL: there was no memory */
         enum top_style style;
-    } * line;
+    } *line;
     size_t count, room;
 };
 

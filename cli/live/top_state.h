@@ -8,7 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum top_order { TOP_BY_CPU, TOP_BY_NUMBER, TOP_BY_NAME, TOP_ORDERS };
+enum top_order {
+    TOP_BY_CPU,
+    TOP_BY_NUMBER,
+    TOP_BY_NAME,
+    TOP_ORDERS
+};
 
 enum top_key {
     TOP_KEY_NONE,  /* none was pressed */

@@ -19,8 +19,9 @@ static double ratio_to_hot(const json_t *samples) {
     size_t i;
     json_array_foreach(nodes, i, node) {
         double ns = (double)int_of(node, "time_ns");
-        if (int_of(node, "parent") >= 0)
+        if (int_of(node, "parent") >= 0) {
             continue;
+        }
         sum += ns;
         most = ns > most ? ns : most;
     }
@@ -34,9 +35,10 @@ static bool gave_no_answer(const json_t *samples) {
     size_t i;
     json_array_foreach(timeline, i, entry) {
         const char *state = json_string_value(json_object_get(entry, "state"));
-        if (json_object_get(entry, "stack") == NULL)
+        if (json_object_get(entry, "stack") == NULL) {
             *(state != NULL && strcmp(state, "running") == 0 ? &ran_ns : &other_ns) +=
                 (double)int_of(entry, "for_ns");
+        }
     }
     return ran_ns > other_ns;
 }
@@ -47,8 +49,9 @@ struct stack_time report_coverage(const json_t *report) {
                  *outermost = json_array_get(frames, json_array_size(frames) - 1);
     double share = json_number_value(json_object_get(outermost, "share")), ratio = ratio_to_hot(samples);
     struct stack_time t = {.known = share * (ratio > 0 ? ratio : 1), .is_exact = ratio > 0};
-    if (!(t.known > 0 && t.known < 1)) /* without shares nothing is known to be missing */
+    if (!(t.known > 0 && t.known < 1)) { /* without shares nothing is known to be missing */
         t.known = 1;
+    }
     t.no_answer = t.is_exact && gave_no_answer(samples);
     return t;
 }

@@ -16,8 +16,9 @@ bool frame_is_program(const json_t *report, const json_t *module) {
     const json_t *app = json_object_get(report, "app");
     const char *mine = json_string_value(json_object_get(app, "build_id"));
     const char *other = json_string_value(json_object_get(module, "build_id"));
-    if (mine != NULL && other != NULL)
+    if (mine != NULL && other != NULL) {
         return strcmp(mine, other) == 0;
+    }
     mine = base_name(json_string_value(json_object_get(app, "executable")));
     other = base_name(json_string_value(json_object_get(module, "path")));
     return mine != NULL && other != NULL && strcmp(mine, other) == 0;
@@ -25,8 +26,9 @@ bool frame_is_program(const json_t *report, const json_t *module) {
 
 const json_t *report_frame_module(const json_t *report, const json_t *frame) {
     const json_t *index = json_object_get(frame, "module");
-    if (!json_is_integer(index) || json_integer_value(index) < 0)
+    if (!json_is_integer(index) || json_integer_value(index) < 0) {
         return NULL;
+    }
     return json_array_get(json_object_get(report, "modules"), (size_t)json_integer_value(index));
 }
 
@@ -58,8 +60,9 @@ static const char *module_name(const json_t *report, const json_t *frame) {
     const char *path = json_string_value(json_object_get(module, "path"));
     const char *app = json_string_value(json_object_get(json_object_get(report, "app"), "name"));
     if (!paths_are_elsewhere && path != NULL && app != NULL && frame_is_program(report, module) &&
-        is_link_next_to(path, app))
+        is_link_next_to(path, app)) {
         return app;
+    }
     return base_name(path);
 }
 
@@ -84,8 +87,9 @@ bool frame_path_is_system(const char *path) {
 bool report_frame_is_of_header(const json_t *frame) {
     const char *file = json_string_value(json_object_get(frame, "file"));
     const char *name = json_string_value(json_object_get(frame, "function"));
-    if (file != NULL)
+    if (file != NULL) {
         return is_library_header(file);
+    }
     return name != NULL && is_of_standard_library(name);
 }
 
@@ -98,17 +102,20 @@ static bool is_of_programs_folder(const json_t *report, const json_t *module) {
 enum frame_origin report_frame_origin(const json_t *report, const json_t *frame) {
     const json_t *module = report_frame_module(report, frame);
     const json_t *in_app = json_object_get(frame, "in_app");
-    if (script_frame_language(frame) != NULL) /* the interpreter's frames say less */
+    if (script_frame_language(frame) != NULL) { /* the interpreter's frames say less */
         return (json_is_boolean(in_app) ? json_is_false(in_app) : script_frame_is_system(frame))
                    ? OF_SYSTEM_SCRIPT
                    : OF_SCRIPT;
+    }
     if (module == NULL &&
-        json_object_get(frame, "function") != NULL) /* a map's, which has pieces of V8, too */
+        json_object_get(frame, "function") != NULL) { /* a map's, which has pieces of V8, too */
         return OF_SYSTEM_SCRIPT;
+    }
     bool program = module != NULL && frame_is_program(report, module);
     if (!program && frame_path_is_system(json_string_value(json_object_get(module, "path")))) {
-        if (!is_of_programs_folder(report, module))
+        if (!is_of_programs_folder(report, module)) {
             return OF_SYSTEM;
+        }
         program = true;
     }
     return report_frame_is_of_header(frame) ? OF_HEADER : program ? OF_PROGRAM : OF_LIBRARY;
@@ -118,9 +125,11 @@ enum frame_origin report_frame_origin(const json_t *report, const json_t *frame)
 static bool is_package(const char *path) {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/node_modules/",
                                           "/lib/python", NULL};
-    for (size_t i = 0; folders[i] != NULL; i++)
-        if (strstr(path, folders[i]) != NULL)
+    for (size_t i = 0; folders[i] != NULL; i++) {
+        if (strstr(path, folders[i]) != NULL) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -143,8 +152,9 @@ bool report_frame_is_of_interpreter(const json_t *report, const json_t *frame) {
     static const char *const libraries[] = {"libpython", "libnode.", "libruby", "libperl", "liblua",
                                             "libjvm.",   "libv8",    "libtcl",  NULL};
     const char *name = base_name(module_path(report, frame));
-    if (script_frame_language(frame) != NULL || name == NULL)
+    if (script_frame_language(frame) != NULL || name == NULL) {
         return false;
+    }
     return names_begin_with_any(name, libraries) ||
            (names_begin_with_any(name, programs) &&
             frame_is_program(report, report_frame_module(report, frame)));
@@ -157,8 +167,9 @@ bool report_frame_is_start(const json_t *frame) {
 
 bool report_frame_is_own(const json_t *report, const json_t *frame) {
     const char *path = module_path(report, frame);
-    if (report_frame_is_ours(report, frame) || report_frame_is_start(frame))
+    if (report_frame_is_ours(report, frame) || report_frame_is_start(frame)) {
         return false;
+    }
     switch (report_frame_origin(report, frame)) {
     case OF_SCRIPT:
         return true;

@@ -11,7 +11,14 @@
 
 /* In the order in which a frame stands for a hang. JIT code with a name and of an unknown author counts as a
  * script of the system. */
-enum frame_origin { OF_SYSTEM, OF_HEADER, OF_LIBRARY, OF_PROGRAM, OF_SYSTEM_SCRIPT, OF_SCRIPT };
+enum frame_origin {
+    OF_SYSTEM,
+    OF_HEADER,
+    OF_LIBRARY,
+    OF_PROGRAM,
+    OF_SYSTEM_SCRIPT,
+    OF_SCRIPT
+};
 enum frame_origin report_frame_origin(const json_t *report, const json_t *frame);
 
 /* The user's: no library of the system's or of a language, no package, no interpreter, no runtime. */

@@ -36,6 +36,7 @@ static bool says_more(const char *path, const json_t *report) {
 void keep_names(const char *path, const json_t *report) {
     struct stat st;
     const char *id = report_text(report, "id");
-    if (path != NULL && has_ended(report) && is_own_file(path, id, &st) && says_more(path, report))
+    if (path != NULL && has_ended(report) && is_own_file(path, id, &st) && says_more(path, report)) {
         (void)report_file_replace(path, report, &st); /* else it has the names that it had */
+    }
 }

@@ -8,8 +8,9 @@ bool names_begin_with(const char *text, const char *beginning) {
 }
 
 bool names_begin_with_any(const char *text, const char *const *beginnings) {
-    while (*beginnings != NULL && !names_begin_with(text, *beginnings))
+    while (*beginnings != NULL && !names_begin_with(text, *beginnings)) {
         beginnings++;
+    }
     return *beginnings != NULL;
 }
 
@@ -18,10 +19,12 @@ static const char *trait_of(const char *name) {
     int depth = 0;
     for (const char *at = name; *at != 0; at++) {
         depth += (*at == '<') - (*at == '>' && at[-1] != '-');
-        if (depth == 0)
+        if (depth == 0) {
             return NULL;
-        if (depth == 1 && names_begin_with(at, " as "))
+        }
+        if (depth == 1 && names_begin_with(at, " as ")) {
             return at + 4;
+        }
     }
     return NULL;
 }
@@ -37,8 +40,9 @@ static bool is_of_rusts_library(const char *name) {
         "std::", "core::", "alloc::", "__rustc::", "panic_unwind::", "hashbrown::", NULL};
     const char *arguments = strstr(name, "::<");
     size_t before = arguments != NULL ? (size_t)(arguments - name) : strlen(name);
-    if (name[0] != '<')
+    if (name[0] != '<') {
         return memchr(name, '(', before) == NULL && names_begin_with_any(name, crates);
+    }
     const char *type = name + strspn(name, "<&"), *trait = trait_of(name);
     type += names_begin_with(type, "mut ") || names_begin_with(type, "dyn ") ? 4 : 0;
     bool path = names_begin_with(type + strcspn(type, " :<>,()[]*"), "::");
@@ -53,10 +57,12 @@ static const char *behind_result(const char *name) {
     int depth = 0;
     for (const char *at = name; *at != 0 && (depth > 0 || *at != '('); at++) {
         depth += (*at == '<') - (*at == '>' && at > name && at[-1] != '-');
-        if (depth == 0 && *at == ' ')
+        if (depth == 0 && *at == ' ') {
             word = at + 1;
-        if (depth == 0 && names_begin_with(at, "operator") && (at == word || at[-1] == ':'))
+        }
+        if (depth == 0 && names_begin_with(at, "operator") && (at == word || at[-1] == ':')) {
             break;
+        }
     }
     return word;
 }
@@ -113,8 +119,9 @@ bool is_library_loop(const char *name) {
                                         "Handle._run"};
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
         size_t n = strlen(loops[i]);
-        if (strncmp(name, loops[i], n) == 0 && (name[n] == '\0' || name[n] == '('))
+        if (strncmp(name, loops[i], n) == 0 && (name[n] == '\0' || name[n] == '(')) {
             return true;
+        }
     }
     return false;
 }

@@ -40,8 +40,9 @@ static bool find_same(const json_t *frames, size_t *same) {
         const char *function = json_string_value(json_object_get(frame, "function"));
         const char *file = json_string_value(json_object_get(frame, "file"));
         same[i] = i;
-        if (function == NULL || json_object_get(frame, "module") != NULL)
+        if (function == NULL || json_object_get(frame, "module") != NULL) {
             continue;
+        }
         snprintf(key, sizeof key, "%s\n%s\n%" JSON_INTEGER_FORMAT, function, file != NULL ? file : "",
                  json_integer_value(json_object_get(frame, "line")));
         const json_t *first = json_object_get(seen, key);
@@ -59,9 +60,11 @@ static bool find_same(const json_t *frames, size_t *same) {
 /* The node of this frame below this parent, made when it is new. */
 static size_t step_down(struct tree *t, int64_t parent, size_t frame) {
     size_t *list = parent < 0 ? &t->roots : &t->node[parent].child;
-    for (size_t i = *list; i != SIZE_MAX; i = t->node[i].sibling)
-        if (t->node[i].frame == frame)
+    for (size_t i = *list; i != SIZE_MAX; i = t->node[i].sibling) {
+        if (t->node[i].frame == frame) {
             return i;
+        }
+    }
     t->node[t->count] = (struct node){.parent = parent, .frame = frame, .child = SIZE_MAX, .sibling = *list};
     *list = t->count;
     return t->count++;
@@ -97,10 +100,11 @@ static bool read_nodes(struct tree *t, const json_t *nodes, const size_t *same) 
 
 static json_t *write_nodes(const struct tree *t) {
     json_t *nodes = json_array();
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->count; i++) {
         json_array_append_new(nodes, json_pack("{s:I, s:I, s:I, s:I}", "frame", (json_int_t)t->node[i].frame,
                                                "parent", (json_int_t)t->node[i].parent, "time_ns",
                                                t->node[i].time_ns, "samples", t->node[i].samples));
+    }
     return nodes;
 }
 
@@ -109,8 +113,9 @@ static size_t heaviest(const struct tree *t, size_t list, json_int_t *sum) {
     *sum = 0;
     for (size_t i = list; i != SIZE_MAX; i = t->node[i].sibling) {
         *sum += t->node[i].time_ns;
-        if (t->node[i].time_ns > t->node[best].time_ns)
+        if (t->node[i].time_ns > t->node[best].time_ns) {
             best = i;
+        }
     }
     return best;
 }
@@ -123,8 +128,9 @@ static json_t *frame_of(const struct tree *t, size_t frame, const json_t *old) {
     for (size_t i = 0; start != NULL && i < json_array_size(old) && i < OLD_LOOKED_AT; i++) {
         const json_t *have = json_array_get(old, i);
         if (json_equal(json_object_get(have, "start"), start) &&
-            json_equal(json_object_get(have, "module"), json_object_get(want, "module")))
+            json_equal(json_object_get(have, "module"), json_object_get(want, "module"))) {
             return json_copy(json_array_get(old, i));
+        }
     }
     return json_copy(json_array_get(t->frames, frame));
 }
@@ -141,8 +147,9 @@ static void write_hot_stack(const struct tree *t, json_t *hot) {
     size_t at = heaviest(t, t->roots, &sum), leaf = at;
     const json_t *outermost = json_array_get(old, json_array_size(old) - 1);
     double share = json_number_value(json_object_get(outermost, "share"));
-    if (at == SIZE_MAX)
+    if (at == SIZE_MAX) {
         return;
+    }
     double whole = share > 0 && share <= 1 ? (double)t->node[at].time_ns / share : (double)sum;
     json_t *frames = json_array();
     while (at != SIZE_MAX) {

@@ -14,9 +14,11 @@
 static bool is_comprehension(const char *name) {
     static const char *const ends[] = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"};
     size_t n = name != NULL ? strlen(name) : 0;
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (n >= strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (n >= strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -30,8 +32,9 @@ static bool is_main(const json_t *frame) {
  * at least half of the time that is known; the leaf of a path that fans out has little of it. */
 static int rank_of(const json_t *report, const json_t *frame, double half) {
     const json_t *share = json_object_get(frame, "share");
-    if (report_frame_is_ours(report, frame) || report_frame_is_start(frame))
+    if (report_frame_is_ours(report, frame) || report_frame_is_start(frame)) {
         return 0;
+    }
     const char *name = json_string_value(json_object_get(frame, "function"));
     bool most = (share == NULL || json_number_value(share) >= half) && !is_comprehension(name);
     return 4 * (int)report_frame_origin(report, frame) + 2 * !is_main(frame) + most;
@@ -48,14 +51,19 @@ static bool is_of_c_library(const json_t *report, const json_t *frame) {
 /* True for the program's main where nothing of the program is called by it, and not the C library alone: what
  * it calls into tells more. */
 static bool is_bare_main(const json_t *report, const json_t *frames, size_t at) {
-    if (!is_main(json_array_get(frames, at)))
+    if (!is_main(json_array_get(frames, at))) {
         return false;
-    for (size_t i = 0; i <= at; i++)
-        if ((report_frame_origin(report, json_array_get(frames, i)) == OF_PROGRAM) != (i == at))
+    }
+    for (size_t i = 0; i <= at; i++) {
+        if ((report_frame_origin(report, json_array_get(frames, i)) == OF_PROGRAM) != (i == at)) {
             return false;
-    while (is_of_c_library(report, json_array_get(frames, ++at)))
-        if (report_frame_is_start(json_array_get(frames, at)))
+        }
+    }
+    while (is_of_c_library(report, json_array_get(frames, ++at))) {
+        if (report_frame_is_start(json_array_get(frames, at))) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -95,8 +103,9 @@ size_t report_loop_of(const json_t *frames) {
     size_t count = json_array_size(frames);
     for (size_t i = 0; i < count; i++) {
         const char *name = json_string_value(json_object_get(json_array_get(frames, i), "function"));
-        if (name != NULL && is_library_loop(name))
+        if (name != NULL && is_library_loop(name)) {
             return i;
+        }
     }
     return count;
 }
@@ -110,10 +119,12 @@ bool report_frame_is_plugin(const json_t *report, const json_t *frame, bool syst
     bool in_folder = false;
     if (path == NULL || path[0] != '/' || frame_is_program(report, module) ||
         report_frame_is_of_header(frame) || frame_module_is_library(path) ||
-        json_object_get(frame, "function") == NULL)
+        json_object_get(frame, "function") == NULL) {
         return false;
-    for (size_t i = 0; folders[i] != NULL; i++)
+    }
+    for (size_t i = 0; folders[i] != NULL; i++) {
         in_folder |= strstr(path, folders[i]) != NULL;
+    }
     return !frame_path_is_system(path) || (systems && in_folder);
 }
 
@@ -126,14 +137,16 @@ static size_t plugin_of(const json_t *report, const json_t *frames, double half,
     const json_t *frame = json_array_get(frames, own);
     const char *name = json_string_value(json_object_get(frame, "function"));
     const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
-    if (name == NULL || path == NULL || report_frame_origin(report, frame) != OF_PROGRAM)
+    if (name == NULL || path == NULL || report_frame_origin(report, frame) != OF_PROGRAM) {
         return SIZE_MAX;
+    }
     bool systems = names_begin_with_any(path, programs) || strcmp(name, "main") == 0;
     for (size_t i = 0; i < own; i++) {
         const json_t *share = json_object_get(json_array_get(frames, i), "share");
         if (report_frame_is_plugin(report, json_array_get(frames, i), systems) &&
-            (share == NULL || json_number_value(share) >= half))
+            (share == NULL || json_number_value(share) >= half)) {
             return i;
+        }
     }
     return SIZE_MAX;
 }
@@ -141,8 +154,9 @@ static size_t plugin_of(const json_t *report, const json_t *frames, double half,
 /* The program's function at `own` only calls a loop, which calls the library's within; or it is main. */
 static size_t library_of(const json_t *report, const json_t *frames, double half, size_t own) {
     size_t loop = report_loop_of(frames);
-    if (!report_frame_is_own(report, json_array_get(frames, own)))
+    if (!report_frame_is_own(report, json_array_get(frames, own))) {
         return SIZE_MAX;
+    }
     return loop < own                          ? best_of(report, frames, loop, half, true)
            : is_bare_main(report, frames, own) ? best_of(report, frames, own, half, true)
                                                : SIZE_MAX;
@@ -155,8 +169,9 @@ static size_t own_of(const json_t *report, const json_t *frames, double half) {
     const json_t *frame = inner != SIZE_MAX ? json_array_get(frames, inner) : NULL;
     if (frame != NULL && report_frame_is_own(report, frame) &&
         (json_object_get(frame, "function") != NULL ||
-         !report_frame_is_own(report, json_array_get(frames, loop))))
+         !report_frame_is_own(report, json_array_get(frames, loop)))) {
         return inner;
+    }
     return best_of(report, frames, json_array_size(frames), half, false);
 }
 

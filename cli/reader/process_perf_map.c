@@ -32,8 +32,9 @@ static uint64_t parse_time(const char *text) {
 static uint64_t began(int pid) {
     struct timespec wall, boot;
     uint64_t started = proc_is_ours() ? proc_stat(pid).started_boot_ns : 0;
-    if (started == 0)
+    if (started == 0) {
         return 0;
+    }
     clock_gettime(CLOCK_REALTIME, &wall);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     uint64_t now = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
@@ -47,8 +48,9 @@ int process_map_open(const json_t *report, uid_t owner, struct process_map *map)
     uint64_t started = parse_time(json_string_value(json_object_get(app, "started_at")));
     uint64_t hang = parse_time(json_string_value(json_object_get(report, "started_at")));
     *map = (struct process_map){.fd = -ENOENT};
-    if (id <= 0 || id > INT32_MAX)
+    if (id <= 0 || id > INT32_MAX) {
         return map->fd;
+    }
     int pid = (int)id;
     uint64_t lives_since = began(pid);
     snprintf(map->path, sizeof map->path, "/tmp/perf-%d.map", pid);
@@ -61,17 +63,21 @@ int process_map_open(const json_t *report, uid_t owner, struct process_map *map)
         int own = (int)proc_number(pid, "NSpid:", 10); /* as it sees itself */
         snprintf(inside, sizeof inside, "/proc/%d/root/tmp/perf-%d.map", pid, own != 0 ? own : pid);
         map->fd = perf_map_open(inside, owner, lives_since - SLACK_NS, &map->why);
-        if (map->fd >= 0)
+        if (map->fd >= 0) {
             return map->fd;
+        }
     }
-    if (map->fd == -ENOENT || map->fd == -EACCES || map->fd == -EPERM)
+    if (map->fd == -ENOENT || map->fd == -EACCES || map->fd == -EPERM) {
         map->fd = perf_map_open(map->path, owner, started > SLACK_NS ? started - SLACK_NS : 0, &map->why);
-    if (map->fd == -ENOENT)
+    }
+    if (map->fd == -ENOENT) {
         map->why = NULL;
+    }
     return map->fd;
 }
 
 void process_map_close(struct process_map *map) {
-    if (map->fd >= 0)
+    if (map->fd >= 0) {
         close(map->fd);
+    }
 }

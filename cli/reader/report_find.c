@@ -18,11 +18,13 @@
 static int folder_without_home(char **folder) {
     const char *given = getenv("STATE_DIRECTORY");
     const struct passwd *user = NULL;
-    if (given != NULL && given[0] == '/')
+    if (given != NULL && given[0] == '/') {
         return asprintf(folder, "%.*s/hangdog", (int)strcspn(given, ":"), given);
+    }
     user = getpwuid(geteuid());
-    if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/')
+    if (user == NULL || user->pw_dir == NULL || user->pw_dir[0] != '/') {
         return 0;
+    }
     return asprintf(folder, "%s/.local/state/hangdog", user->pw_dir);
 }
 
@@ -30,31 +32,37 @@ char *reports_default_folder(struct problem *why) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char *folder = NULL;
     int n = -1;
-    if (state != NULL && state[0] == '/') /* the specification: a relative one is ignored */
+    if (state != NULL && state[0] == '/') { /* the specification: a relative one is ignored */
         n = asprintf(&folder, "%s/hangdog", state);
-    else if (home != NULL && home[0] == '/')
+    } else if (home != NULL && home[0] == '/') {
         n = asprintf(&folder, "%s/.local/state/hangdog", home);
-    else
+    } else {
         n = folder_without_home(&folder);
-    if (n > 0)
+    }
+    if (n > 0) {
         return folder;
-    if (n < 0)
+    }
+    if (n < 0) {
         error_set(why, "cannot find the reports: out of memory");
-    else
+    } else {
         error_set(why, "cannot find the reports: HOME is unset");
-    if (n >= 0)
+    }
+    if (n >= 0) {
         error_try(why, "%s list --spool DIR", shell_own_command());
+    }
     return NULL;
 }
 
 static int add_file(struct report_files *out, const char *folder, const char *name) {
     struct report_file *file = realloc(out->file, (out->count + 1) * sizeof *file);
-    if (file == NULL)
+    if (file == NULL) {
         return -ENOMEM;
+    }
     out->file = file;
     file += out->count;
-    if (asprintf(&file->path, "%s/%s", folder, name) < 0)
+    if (asprintf(&file->path, "%s/%s", folder, name) < 0) {
         return -ENOMEM;
+    }
     snprintf(file->id, sizeof file->id, "%.*s", REPORT_ID_CHARS, name);
     out->count++;
     return 0;
@@ -73,16 +81,19 @@ static int add_folder(struct report_files *out, const char *folder) {
     DIR *dir = opendir(folder);
     const struct dirent *e;
     int result = 0;
-    if (dir == NULL)
+    if (dir == NULL) {
         return -errno;
+    }
     errno = 0;
     while (result == 0 && (e = readdir(dir)) != NULL) {
-        if (hd_spool_what(e->d_name) == HD_SPOOL_REPORT && !is_link(dir, e)) /* others may lie beside */
+        if (hd_spool_what(e->d_name) == HD_SPOOL_REPORT && !is_link(dir, e)) { /* others may lie beside */
             result = add_file(out, folder, e->d_name);
+        }
         errno = 0;
     }
-    if (result == 0)
+    if (result == 0) {
         result = -errno;
+    }
     closedir(dir);
     return result;
 }
@@ -90,17 +101,19 @@ static int add_folder(struct report_files *out, const char *folder) {
 void report_set_unread(struct problem *why, const char *path, int error) {
     struct stat st;
     const struct passwd *owner = error == -EACCES && stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
-    if (owner != NULL)
+    if (owner != NULL) {
         error_set(why, "cannot read %s: permission denied (owner %s)", path, owner->pw_name);
-    else
+    } else {
         error_set(why, "cannot read %s: %s", path, strerror(-error));
+    }
 }
 
 /* Adds the reports of one app. That its folder cannot be read (sudo leaves one of root's) hides no others. */
 static int add_app(struct report_files *out, const char *folder) {
     int result = add_folder(out, folder);
-    if (result == -ENOMEM || result == 0)
+    if (result == -ENOMEM || result == 0) {
         return result;
+    }
     if (result != -ENOTDIR && result != -ENOENT) {
         struct problem why;
         report_set_unread(&why, folder, result);
@@ -115,12 +128,14 @@ static int add_apps(struct report_files *out, const char *base) {
     DIR *dir = opendir(base);
     const struct dirent *e;
     int result = 0;
-    if (dir == NULL)
+    if (dir == NULL) {
         return errno == ENOENT ? 0 : -errno;
+    }
     while (result == 0 && (e = readdir(dir)) != NULL) {
         char *folder;
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
             continue;
+        }
         if (asprintf(&folder, "%s/%s", base, e->d_name) < 0) {
             result = -ENOMEM;
             break;
@@ -141,8 +156,9 @@ static int compare_files(const void *a, const void *b) {
 int reports_find(const char *folder, struct report_files *out, struct problem *why) {
     memset(out, 0, sizeof *out);
     out->where = folder != NULL ? strdup(folder) : reports_default_folder(why);
-    if (out->where == NULL)
+    if (out->where == NULL) {
         return -1;
+    }
     int result = folder != NULL ? add_folder(out, folder) : add_apps(out, out->where);
     if (folder != NULL && result == 0 && out->count == 0) {
         result = add_apps(out, folder); /* it may be the folder of the apps' folders */
@@ -153,14 +169,16 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
         reports_free(out);
         return -1;
     }
-    if (out->count != 0)
+    if (out->count != 0) {
         qsort(out->file, out->count, sizeof out->file[0], compare_files);
+    }
     return 0;
 }
 
 void reports_free(struct report_files *files) {
-    for (size_t i = 0; i < files->count; i++)
+    for (size_t i = 0; i < files->count; i++) {
         free(files->file[i].path);
+    }
     free(files->file);
     free(files->where);
     memset(files, 0, sizeof *files);

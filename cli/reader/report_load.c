@@ -31,21 +31,24 @@ static char *read_file(const char *path, size_t *bytes, struct problem *why) {
     if (fd < 0 && errno != 0) {
         int error = errno;
         report_set_unread(why, path, -error);
-        if (error == ENOENT) /* the user named it: a list passes over files that have gone */
+        if (error == ENOENT) { /* the user named it: a list passes over files that have gone */
             error_try(why, "%s list", shell_own_command());
+        }
         return NULL;
     }
     if (fd < 0 || st.st_size > FILE_BYTES_MAX) {
         error_set(why, "%s is not a Hangdog report: %s", path, fd < 0 ? "no regular file" : "too large");
-        if (fd >= 0)
+        if (fd >= 0) {
             close(fd);
+        }
         return NULL;
     }
     char *text = malloc((size_t)st.st_size + 1);
     ssize_t n = -1;
     while (text != NULL && used < (size_t)st.st_size &&
-           (n = read(fd, text + used, (size_t)st.st_size - used)) > 0)
+           (n = read(fd, text + used, (size_t)st.st_size - used)) > 0) {
         used += (size_t)n;
+    }
     if (text == NULL || (n < 0 && used < (size_t)st.st_size)) {
         error_set(why, "cannot read %s: %s", path, strerror(errno));
         free(text);
@@ -64,17 +67,19 @@ static json_t *parse(const char *path, const char *text, size_t bytes, struct pr
     }
     errno = 0;
     json_t *report = json_loadb(text, bytes, 0, &error);
-    if (report != NULL)
+    if (report != NULL) {
         return report;
+    }
     if (errno == ENOMEM) { /* in the midst of a word jansson takes it for another error */
         error_set(why, "cannot read %s: out of memory", path);
         return NULL;
     }
-    if (json_error_code(&error) == json_error_premature_end_of_input)
+    if (json_error_code(&error) == json_error_premature_end_of_input) {
         error_set(why, "%s is cut off in line %d", path, error.line);
-    else
+    } else {
         error_set(why, "%s is not a Hangdog report: no JSON (line %d, column %d: %s)", path, error.line,
                   error.column, error.text);
+    }
     return NULL;
 }
 
@@ -88,8 +93,9 @@ static const char *missing_member(const json_t *report) {
                    {"process", JSON_OBJECT}};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         const json_t *member = json_object_get(report, members[i].name);
-        if (member == NULL || json_typeof(member) != members[i].type)
+        if (member == NULL || json_typeof(member) != members[i].type) {
             return members[i].name;
+        }
     }
     return NULL;
 }
@@ -105,8 +111,9 @@ static bool is_understood(const char *path, const json_t *report, struct problem
         return false;
     }
     const char *missing = missing_member(report);
-    if (missing != NULL)
+    if (missing != NULL) {
         error_set(why, "%s lacks '%s'", path, missing);
+    }
     return missing == NULL;
 }
 
@@ -117,8 +124,9 @@ static int note_open(const char *path, const char *folder, struct stat *st) {
     int made = folder != NULL
                    ? asprintf(&note, "%s/.%.*s.open", folder, REPORT_ID_CHARS, name)
                    : asprintf(&note, "%.*s.%.*s.open", (int)(name - path), path, REPORT_ID_CHARS, name);
-    if (made < 0)
+    if (made < 0) {
         return -1;
+    }
     int fd = ordinary_file_open(note, st);
     free(note);
     return fd;
@@ -127,8 +135,9 @@ static int note_open(const char *path, const char *folder, struct stat *st) {
 /* The duration, which its monitor kept current in the note: less than the report's is none. */
 static void set_noted_duration(int fd, json_t *report) {
     uint64_t ns, said = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
-    if (fd >= 0 && pread(fd, &ns, sizeof ns, 0) == sizeof ns && ns > said && ns < INT64_MAX)
+    if (fd >= 0 && pread(fd, &ns, sizeof ns, 0) == sizeof ns && ns > said && ns < INT64_MAX) {
         json_object_set_new(report, "duration_ns", json_integer((json_int_t)ns));
+    }
 }
 
 /* Of a program that links the library, and died in that hang: no process has the note beside the report
@@ -136,8 +145,9 @@ static void set_noted_duration(int fd, json_t *report) {
 static void see_whether_it_died(const char *path, json_t *report) {
     struct stat st;
     if (!json_is_false(json_object_get(report, "complete")) ||
-        hd_spool_what(base_name(path)) != HD_SPOOL_REPORT)
+        hd_spool_what(base_name(path)) != HD_SPOOL_REPORT) {
         return;
+    }
     int fd = note_open(path, NULL, &st);
     if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) {
         const char *const folders[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm"};
@@ -146,29 +156,34 @@ static void see_whether_it_died(const char *path, json_t *report) {
         set_noted_duration(fd, report);
         for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++) {
             int memory = folders[i] != NULL && folders[i][0] == '/' ? note_open(path, folders[i], &st) : -1;
-            if (memory >= 0 && st.st_uid == owner) /* others may write there, too */
+            if (memory >= 0 && st.st_uid == owner) { /* others may write there, too */
                 set_noted_duration(memory, report);
-            if (memory >= 0)
+            }
+            if (memory >= 0) {
                 close(memory);
+            }
         }
     }
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
 }
 
 json_t *report_load(const char *path, struct problem *why) {
     size_t bytes;
     char *text = read_file(path, &bytes, why);
-    if (text == NULL)
+    if (text == NULL) {
         return NULL;
+    }
     json_t *report = parse(path, text, bytes, why);
     free(text);
     if (report != NULL && !is_understood(path, report, why)) {
         json_decref(report);
         return NULL;
     }
-    if (report != NULL)
+    if (report != NULL) {
         see_whether_it_died(path, report);
+    }
     return report;
 }
 
@@ -178,15 +193,20 @@ static size_t find_member(const char *text, size_t bytes, const char *name) {
     int depth = 0;
     for (size_t i = 0; i < bytes; i++) {
         depth += text[i] == '{' || text[i] == '[' ? 1 : text[i] == '}' || text[i] == ']' ? -1 : 0;
-        if (text[i] != '"')
+        if (text[i] != '"') {
             continue;
+        }
         size_t start = i;
-        for (i++; i < bytes && text[i] != '"'; i++)
+        for (i++; i < bytes && text[i] != '"'; i++) {
             i += text[i] == '\\';
-        if (depth == 1 && i < bytes && i - start == n + 1 && memcmp(text + start + 1, name, n) == 0)
-            for (; start > 0; start--)
-                if (text[start] == ',')
+        }
+        if (depth == 1 && i < bytes && i - start == n + 1 && memcmp(text + start + 1, name, n) == 0) {
+            for (; start > 0; start--) {
+                if (text[start] == ',') {
                     return start;
+                }
+            }
+        }
     }
     return 0;
 }
@@ -199,10 +219,12 @@ static size_t read_head(const char *path, char text[HEAD_BYTES + 1]) {
     int fd = ordinary_file_open(path, &st);
     if (fd >= 0 && st.st_size > HEAD_BYTES && st.st_size <= FILE_BYTES_MAX &&
         pread(fd, end, sizeof end, st.st_size - (off_t)sizeof end) == sizeof end &&
-        (end[1] == '}' || (end[0] == '}' && end[1] == '\n')))
+        (end[1] == '}' || (end[0] == '}' && end[1] == '\n'))) {
         n = pread(fd, text, HEAD_BYTES, 0);
-    if (fd >= 0)
+    }
+    if (fd >= 0) {
         close(fd);
+    }
     return n > 0 ? (size_t)n : 0;
 }
 

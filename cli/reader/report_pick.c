@@ -45,8 +45,9 @@ static json_t *pick_latest(const struct report_files *files, size_t older, char 
             json_decref(report);
         }
     }
-    if (session != NULL && hangs == 0)
+    if (session != NULL && hangs == 0) {
         return session;
+    }
     json_decref(session);
     if (hangs > 0) {
         error_set(why, "no report 'latest~%zu': there are %zu", older, hangs);
@@ -63,10 +64,12 @@ static json_t *pick_by_id(const struct report_files *files, const char *name, ch
     const struct report_file *found = NULL;
     *matches = 0;
     for (size_t i = 0; i < files->count; i++) {
-        if (!report_id_matches(files->file[i].id, name))
+        if (!report_id_matches(files->file[i].id, name)) {
             continue;
-        if (found == NULL || strcmp(found->id, files->file[i].id) != 0)
+        }
+        if (found == NULL || strcmp(found->id, files->file[i].id) != 0) {
             ++*matches;
+        }
         found = &files->file[i];
     }
     if (*matches == 1) {
@@ -88,12 +91,15 @@ static bool is_latest(const char *name, size_t *older) {
     const char *rest = name + sizeof word - 1;
     char *end;
     *older = 0;
-    if (strncmp(name, word, sizeof word - 1) != 0)
+    if (strncmp(name, word, sizeof word - 1) != 0) {
         return false;
-    if (*rest == 0)
+    }
+    if (*rest == 0) {
         return true;
-    if (rest[0] != '~' || rest[1] < '0' || rest[1] > '9')
+    }
+    if (rest[0] != '~' || rest[1] < '0' || rest[1] > '9') {
         return false;
+    }
     *older = strtoul(rest + 1, &end, 10);
     return *end == 0;
 }
@@ -106,10 +112,12 @@ static bool is_file(const char *name) {
 char *report_pick_repeated(const char *name, const char *id) {
     char *path = NULL;
     if (id == NULL || strspn(id, "0123456789abcdef-") != REPORT_ID_CHARS || id[REPORT_ID_CHARS] != 0 ||
-        !is_file(name) || asprintf(&path, "%.*s%s.json", (int)(base_name(name) - name), name, id) < 0)
+        !is_file(name) || asprintf(&path, "%.*s%s.json", (int)(base_name(name) - name), name, id) < 0) {
         return NULL;
-    if (access(path, F_OK) == 0)
+    }
+    if (access(path, F_OK) == 0) {
         return path;
+    }
     free(path);
     return NULL;
 }
@@ -129,8 +137,9 @@ json_t *reports_pick(const char *folder, const char *name, char **path, size_t *
         error_try(why, "%s list", shell_own_command());
         return NULL;
     }
-    if (reports_find(folder, &files, why) != 0)
+    if (reports_find(folder, &files, why) != 0) {
         return NULL;
+    }
     json_t *report = is_latest(name, &older) ? pick_latest(&files, older, path, why)
                                              : pick_by_id(&files, name, path, matches, why);
     reports_free(&files);

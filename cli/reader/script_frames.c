@@ -47,8 +47,9 @@ static void find_named(struct named_places *named, const json_t *stack) {
         const json_t *frame = json_array_get(frames, i);
         const char *pc = json_string_value(json_object_get(frame, "pc"));
         if (pc != NULL && json_object_get(frame, "language") != NULL &&
-            json_is_true(json_object_get(frame, "inlined")) && !is_named(named, pc))
+            json_is_true(json_object_get(frame, "inlined")) && !is_named(named, pc)) {
             named->pc[named->count++] = pc;
+        }
     }
 }
 
@@ -62,13 +63,15 @@ static void ask(struct lookup_list *list, json_t *frame) {
     const char *pc = json_string_value(json_object_get(frame, "pc"));
     const char *trust = json_string_value(json_object_get(frame, "trust"));
     if (pc == NULL || strncmp(pc, "0x", 2) != 0 || json_object_get(frame, "module") != NULL ||
-        json_object_get(frame, "function") != NULL || is_named(&list->named, pc))
+        json_object_get(frame, "function") != NULL || is_named(&list->named, pc)) {
         return;
+    }
     if (list->count == list->room) {
         size_t room = list->room != 0 ? 2 * list->room : 256;
         struct lookup *more = realloc(list->item, room * sizeof *more);
-        if (more == NULL)
+        if (more == NULL) {
             return;
+        }
         list->item = more;
         list->room = room;
     }
@@ -78,8 +81,9 @@ static void ask(struct lookup_list *list, json_t *frame) {
 
 static void ask_all(struct lookup_list *list, const json_t *stack) {
     const json_t *frames = json_object_get(stack, "frames");
-    for (size_t i = 0; i < json_array_size(frames); i++)
+    for (size_t i = 0; i < json_array_size(frames); i++) {
         ask(list, json_array_get(frames, i));
+    }
 }
 
 static void ask_report(struct lookup_list *list, const json_t *report) {
@@ -87,14 +91,17 @@ static void ask_report(struct lookup_list *list, const json_t *report) {
     const json_t *stacks = json_object_get(samples, "stacks"), *threads = json_object_get(report, "threads");
     find_named(&list->named, json_object_get(report, "hot_stack"));
     find_named(&list->named, json_object_get(samples, "tree"));
-    for (size_t i = 0; i < json_array_size(stacks); i++)
+    for (size_t i = 0; i < json_array_size(stacks); i++) {
         find_named(&list->named, json_array_get(stacks, i));
+    }
     ask_all(list, json_object_get(report, "hot_stack"));
     ask_all(list, json_object_get(samples, "tree"));
-    for (size_t i = 0; i < json_array_size(stacks); i++)
+    for (size_t i = 0; i < json_array_size(stacks); i++) {
         ask_all(list, json_array_get(stacks, i));
-    for (size_t i = 0; i < json_array_size(threads); i++)
+    }
+    for (size_t i = 0; i < json_array_size(threads); i++) {
         ask_all(list, json_object_get(json_array_get(threads, i), "stack"));
+    }
 }
 
 static int by_pc(const void *a, const void *b) {
@@ -107,28 +114,36 @@ static int by_pc(const void *a, const void *b) {
 static void put_name(json_t *frame, char *text) {
     struct jit_name name = jit_name_parse(text);
     json_t *function = json_string(name.function); /* NULL: not UTF-8 */
-    if (function == NULL)
+    if (function == NULL) {
         return;
+    }
     json_object_set_new(frame, "function", function);
-    if (name.file != NULL)
+    if (name.file != NULL) {
         json_object_set_new(frame, "file", json_string(name.file));
-    if (name.file != NULL && name.line > 0)
+    }
+    if (name.file != NULL && name.line > 0) {
         json_object_set_new(frame, "line", json_integer(name.line));
-    if (name.language != NULL)
+    }
+    if (name.language != NULL) {
         json_object_set_new(frame, "language", json_string(name.language));
+    }
 }
 
 static int name_from(int fd, struct lookup_list *list, int *cut) {
     struct perf_map_place *places = calloc(list->count, sizeof *places);
     char name[PERF_MAP_NAME_BYTES];
-    if (places == NULL)
+    if (places == NULL) {
         return -ENOMEM;
-    for (size_t i = 0; i < list->count; i++)
+    }
+    for (size_t i = 0; i < list->count; i++) {
         places[i].pc = list->item[i].pc;
+    }
     int error = perf_map_find(fd, places, list->count, cut);
-    for (size_t i = 0; error == 0 && i < list->count; i++)
-        if (places[i].start != 0 && perf_map_name(fd, &places[i], name) == 0)
+    for (size_t i = 0; error == 0 && i < list->count; i++) {
+        if (places[i].start != 0 && perf_map_name(fd, &places[i], name) == 0) {
             put_name(list->item[i].frame, name);
+        }
+    }
     free(places);
     return error;
 }
@@ -142,11 +157,12 @@ int script_frames_name(json_t *report, uid_t owner, json_t *notes) {
         qsort(list.item, list.count, sizeof *list.item, by_pc);
         error = name_from(map.fd, &list, &cut);
         process_map_close(&map);
-        if (error != 0)
+        if (error != 0) {
             json_array_append_new(notes, json_sprintf("reading %s: %s", map.path, strerror(-error)));
-        else if (cut)
+        } else if (cut) {
             json_array_append_new(notes, json_sprintf("read only the end of %s (%d MiB)", map.path,
                                                       (int)(PERF_MAP_BYTES_MAX >> 20)));
+        }
         jit_tree_merge(report);
     } else if (list.count != 0 && map.why != NULL) {
         json_array_append_new(notes, json_sprintf("ignored %s: %s", map.path, map.why));
@@ -221,15 +237,18 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes) {
         language = language != NULL ? language : script_frame_language(frame);
         unnamed += function == NULL && json_object_get(frame, "module") == NULL &&
                    !is_named(&named, json_string_value(json_object_get(frame, "pc")));
-        for (size_t k = 0; function != NULL && hint == NULL && k < sizeof hints / sizeof hints[0]; k++)
+        for (size_t k = 0; function != NULL && hint == NULL && k < sizeof hints / sizeof hints[0]; k++) {
             if ((hints[k].mapped < 0 || hints[k].mapped == mapped) &&
-                is_function(function, hints[k].function))
+                is_function(function, hints[k].function)) {
                 hint = &hints[k];
+            }
+        }
     }
-    if (hint != NULL && (hint->mapped == 1 || language == NULL || strcmp(language, hint->language) != 0))
+    if (hint != NULL && (hint->mapped == 1 || language == NULL || strcmp(language, hint->language) != 0)) {
         json_array_append_new(notes, json_string(hint->text));
-    else if (hint == NULL && unnamed != 0 && !mapped)
+    } else if (hint == NULL && unnamed != 0 && !mapped) {
         json_array_append_new(notes, json_sprintf("no names for %d frame%s: JIT code without a "
                                                   "/tmp/perf-PID.map",
                                                   (int)unnamed, cli_plural((int64_t)unnamed, "", "s")));
+    }
 }

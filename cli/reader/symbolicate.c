@@ -32,16 +32,18 @@ struct work {
 static bool read_address(const json_t *object, const char *name, uint64_t *out) {
     const char *text = json_string_value(json_object_get(object, name));
     char *end;
-    if (text == NULL || strncmp(text, "0x", 2) != 0)
+    if (text == NULL || strncmp(text, "0x", 2) != 0) {
         return false;
+    }
     *out = strtoull(text + 2, &end, 16);
     return *end == 0;
 }
 
 static const json_t *module_of(const json_t *modules, const json_t *frame) {
     const json_t *index = json_object_get(frame, "module");
-    if (!json_is_integer(index) || json_integer_value(index) < 0)
+    if (!json_is_integer(index) || json_integer_value(index) < 0) {
         return NULL;
+    }
     return json_array_get(modules, (size_t)json_integer_value(index));
 }
 
@@ -52,21 +54,26 @@ static void note_reason(struct work *w, const json_t *module, const char *reason
         json_object_set_new(w->notes, "", json_sprintf("names are missing: %s", reason));
         return;
     }
-    if (path == NULL || strstr(path, "vdso") != NULL || json_object_get(w->notes, path) != NULL)
+    if (path == NULL || strstr(path, "vdso") != NULL || json_object_get(w->notes, path) != NULL) {
         return;
+    }
     json_object_set_new(w->notes, path, json_sprintf("no symbols for %s: %s", base_name(path), reason));
 }
 
 static json_t *describe(const struct symbol *symbol) {
     json_t *out = json_object();
-    if (symbol->function != NULL)
+    if (symbol->function != NULL) {
         json_object_set_new(out, "function", json_string(symbol->function));
-    if (symbol->file != NULL)
+    }
+    if (symbol->file != NULL) {
         json_object_set_new(out, "file", json_string(symbol->file));
-    if (symbol->file != NULL && symbol->line > 0)
+    }
+    if (symbol->file != NULL && symbol->line > 0) {
         json_object_set_new(out, "line", json_integer(symbol->line));
-    if (symbol->inlined)
+    }
+    if (symbol->inlined) {
         json_object_set_new(out, "inlined", json_true());
+    }
     return out;
 }
 
@@ -83,30 +90,36 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
         .ran_s = w->ran_s,
         .exact = trust != NULL && (strcmp(trust, "context") == 0 || strcmp(trust, "signal") == 0),
     };
-    if (q.path == NULL || !read_address(frame, "offset", &q.offset))
+    if (q.path == NULL || !read_address(frame, "offset", &q.offset)) {
         return NULL;
+    }
     /* No call is that short: who returns there was never called from here. It is where a signal's handler
      * goes on, whose tables begin a byte early, or where a coroutine begins. */
-    if (read_address(frame, "start", &q.start))
+    if (read_address(frame, "start", &q.start)) {
         q.exact |= q.offset - q.start <= 1;
+    }
     snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT " %" PRIx64 " %d",
              json_integer_value(json_object_get(frame, "module")), q.offset, q.exact);
     json_t *known = json_object_get(w->known, key);
-    if (known != NULL)
+    if (known != NULL) {
         return known;
+    }
     if (strchr(q.path, '/') == NULL) { /* never a file of the folder that the command is in */
         note_reason(w, module, "its folder was left out of the report");
         return NULL;
     }
     int n = symbolizer_resolve(w->symbolizer, &q, symbols, &reason);
-    if (reason != NULL && json_object_get(frame, "function") == NULL) /* else the name was kept */
+    if (reason != NULL && json_object_get(frame, "function") == NULL) { /* else the name was kept */
         note_reason(w, module, reason);
+    }
     known = json_array();
     bool whole = true; /* there may be no memory: the last one is the function, and no other */
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         whole &= json_array_append_new(known, describe(&symbols[i])) == 0;
-    if (!whole)
+    }
+    if (!whole) {
         json_array_clear(known);
+    }
     return json_object_set_new(w->known, key, known) == 0 ? known : NULL;
 }
 
@@ -121,8 +134,9 @@ static bool is_inlined(const json_t *frame) {
 static const json_t *news_of(struct work *w, const json_t *frames, size_t i) {
     const json_t *frame = json_array_get(frames, i), *kept = json_object_get(frame, "function");
     if (!json_is_object(frame) || (kept != NULL && json_object_get(frame, "file") != NULL) ||
-        is_inlined(frame) || (kept != NULL && i > 0 && is_inlined(json_array_get(frames, i - 1))))
+        is_inlined(frame) || (kept != NULL && i > 0 && is_inlined(json_array_get(frames, i - 1)))) {
         return NULL;
+    }
     const json_t *symbols = symbols_of(w, frame);
     const json_t *whole = json_array_get(symbols, json_array_size(symbols) - 1);
     bool same = kept == NULL || json_equal(kept, json_object_get(whole, "function"));
@@ -140,8 +154,9 @@ static void expand_frames(struct work *w, json_t *frames) {
             json_object_update(inlined, json_array_get(symbols, k));
             i += json_array_insert_new(frames, i, inlined) == 0; /* else there is no memory */
         }
-        if (n != 0)
+        if (n != 0) {
             json_object_update(frame, json_array_get(symbols, n - 1));
+        }
     }
 }
 
@@ -150,8 +165,9 @@ static void name_frames(struct work *w, json_t *frames) {
     for (size_t i = 0; i < json_array_size(frames); i++) {
         json_t *frame = json_array_get(frames, i);
         const json_t *symbols = news_of(w, frames, i);
-        if (json_array_size(symbols) != 0)
+        if (json_array_size(symbols) != 0) {
             json_object_update(frame, json_array_get(symbols, json_array_size(symbols) - 1));
+        }
     }
 }
 
@@ -204,9 +220,11 @@ static void expand_owner(struct work *w, const json_t *report) {
     json_t *threads = json_object_get(report, "threads"), *only = json_array();
     json_int_t owner =
         json_integer_value(json_object_get(json_object_get(report, "cause"), "lock_owner_tid"));
-    for (size_t i = 0; owner != 0 && i < json_array_size(threads); i++)
-        if (json_integer_value(json_object_get(json_array_get(threads, i), "tid")) == owner)
+    for (size_t i = 0; owner != 0 && i < json_array_size(threads); i++) {
+        if (json_integer_value(json_object_get(json_array_get(threads, i), "tid")) == owner) {
             json_array_append(only, json_array_get(threads, i));
+        }
+    }
     expand_stacks(w, only, "stack");
     json_decref(only);
 }
@@ -217,10 +235,12 @@ void report_symbolicate(json_t *report, struct symbolizer *s, uid_t owner, enum 
     const json_t *samples = json_object_get(report, "samples");
     begin(&w, report, s, owner);
     expand_frames(&w, json_object_get(json_object_get(report, "hot_stack"), "frames"));
-    if (part >= REPORT_TREE)
+    if (part >= REPORT_TREE) {
         name_frames(&w, json_object_get(json_object_get(samples, "tree"), "frames"));
-    if (part == REPORT_TREE)
+    }
+    if (part == REPORT_TREE) {
         expand_owner(&w, report);
+    }
     if (part >= REPORT_ALL) {
         expand_stacks(&w, json_object_get(samples, "stacks"), NULL);
         expand_stacks(&w, json_object_get(report, "threads"), "stack");

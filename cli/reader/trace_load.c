@@ -21,12 +21,14 @@ json_t *trace_load(const char *name) {
     FILE *file = fd >= 0 && st.st_size <= FILE_BYTES_MAX ? fdopen(fd, "r") : NULL;
     json_t *trace = file != NULL ? json_loadf(file, 0, NULL) : NULL; /* json_loadfd reads a byte a call */
     const char *format = json_string_value(json_object_get(trace, "format"));
-    if (file != NULL)
+    if (file != NULL) {
         fclose(file);
-    else if (fd >= 0)
+    } else if (fd >= 0) {
         close(fd);
-    if (format != NULL && strcmp(format, FORMAT) == 0 && json_is_array(json_object_get(trace, "calls")))
+    }
+    if (format != NULL && strcmp(format, FORMAT) == 0 && json_is_array(json_object_get(trace, "calls"))) {
         return trace;
+    }
     json_decref(trace);
     return NULL;
 }

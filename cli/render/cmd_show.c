@@ -109,8 +109,9 @@ const struct command command_show = {
 /* Which report, as the user names it. NULL with the exit status in *status. */
 static const char *parse_options(int argc, char **argv, struct options *o, int *status) {
     int first = options_parse(&command_show, o, argc, argv, status);
-    if (first < 0)
+    if (first < 0) {
         return NULL;
+    }
     if (argc - first > 1) {
         *status = options_wrong_use(&command_show, "unexpected '%s': one report at a time", argv[first + 1]);
         return NULL;
@@ -124,8 +125,9 @@ static const char *parse_options(int argc, char **argv, struct options *o, int *
 
 static int print_json(const json_t *report) {
     const size_t flags = JSON_INDENT(2) | JSON_PRESERVE_ORDER;
-    if (sanitize_print_json(stdout, report, flags) != 0 || fflush(stdout) != 0)
+    if (sanitize_print_json(stdout, report, flags) != 0 || fflush(stdout) != 0) {
         return print_error("cannot print the report: %s", strerror(errno));
+    }
     return 0;
 }
 
@@ -134,10 +136,12 @@ static int print_text(const json_t *report, const json_t *notes, const struct op
     char words[4 * PATH_MAX] = "", called[4 * PATH_MAX], repeated[4 * PATH_MAX];
     char *near = report_pick_repeated(name, json_string_value(json_object_get(report, "repeat_of")));
     quote_word(called, sizeof called, name);
-    if (near != NULL)
+    if (near != NULL) {
         quote_word(repeated, sizeof repeated, near);
-    if (o->spool != NULL)
+    }
+    if (o->spool != NULL) {
         quote_spool(words, sizeof words, o->spool);
+    }
     struct render_options render = {.colour = render_wants_colour(stdout),
                                     .width = render_width(stdout),
                                     .all_frames = o->all_frames,
@@ -185,8 +189,9 @@ static json_t *pick(const struct options *o, const char *name, char **path, int 
     json_t *report = reports_pick(o->spool, name, path, &matches, &why);
     if (report == NULL) {
         *status = error_print(&why);
-        if (matches > 1)
+        if (matches > 1) {
             cmd_list_matches(o->spool, name);
+        }
     }
     return report;
 }
@@ -226,8 +231,9 @@ static int cmd_show(int argc, char **argv) {
     char *path = NULL;
     const char *name = parse_options(argc, argv, &o, &status);
     json_t *trace = name != NULL ? trace_load(name) : NULL;
-    if (trace != NULL && o.html == NULL)
+    if (trace != NULL && o.html == NULL) {
         return show_trace(trace, &o);
+    }
     if (trace != NULL) {
         json_decref(trace);
         return print_error("cannot write %s: a trace has no page", o.html);

@@ -7,10 +7,12 @@
 #include <errno.h>
 
 static int end(FILE *out) {
-    if (fflush(out) == 0 && ferror(out) == 0)
+    if (fflush(out) == 0 && ferror(out) == 0) {
         return 0;
-    if (errno == 0)
+    }
+    if (errno == 0) {
         errno = EIO;
+    }
     return -1;
 }
 
@@ -24,16 +26,18 @@ void render_heading(const struct page *p, const char *text) {
 
 int render_hang(FILE *out, const json_t *report, const struct render_options *o) {
     const struct page p = page_of(out, report, o);
-    if (render_is_kind(report, "session"))
+    if (render_is_kind(report, "session")) {
         render_session(&p);
-    else
+    } else {
         render_short(&p, true);
+    }
     return end(out);
 }
 
 static void put_notes(const struct page *p) {
-    for (size_t i = 0; i < json_array_size(p->options->notes); i++)
+    for (size_t i = 0; i < json_array_size(p->options->notes); i++) {
         render_wrapped(p, p->style.dim, "  ", 4, json_string_value(json_array_get(p->options->notes, i)));
+    }
 }
 
 int render_report(FILE *out, const json_t *report, const struct render_options *o) {

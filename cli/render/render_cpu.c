@@ -23,8 +23,9 @@ void render_cpu_unsampled(const struct page *p) {
     bool none = json_array_size(json_object_get(hot, "frames")) == 0;
     double known = none ? 0 : report_coverage(p->report).known;
     char text[300];
-    if (known >= STACK_TIME_ALL)
+    if (known >= STACK_TIME_ALL) {
         return;
+    }
     snprintf(text, sizeof text, "%.0f%% of the CPU time has no stack: %s", 100 * (1 - known),
              is_watched(p->report) ? "the thread ran and did not answer"
                                    : "the thread is not watched, so it gets no signal while it runs");

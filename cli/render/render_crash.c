@@ -68,12 +68,14 @@ void render_crash_why(const struct page *p) {
     const json_t *crash = json_object_get(p->report, "crash");
     const char *signal = render_crash_signal(p->report), *address = value_text(crash, "address");
     int64_t code = value_signed(crash, "code"), hung_ns = value_int(p->report, "duration_ns");
-    if (signal == NULL)
+    if (signal == NULL) {
         return;
+    }
     bool printed = print_exception(p, crash);
     for (size_t i = 0; !printed && i < sizeof reasons / sizeof reasons[0]; i++) {
-        if (strcmp(signal, reasons[i].signal) != 0 || (reasons[i].code != 0 && reasons[i].code != code))
+        if (strcmp(signal, reasons[i].signal) != 0 || (reasons[i].code != 0 && reasons[i].code != code)) {
             continue;
+        }
         snprintf(text, sizeof text, "%s: %s%s%s%s", signal, reasons[i].text,
                  reasons[i].code != 0 && address != NULL ? " " : "",
                  reasons[i].code != 0 && address != NULL ? address : "",

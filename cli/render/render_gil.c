@@ -11,10 +11,16 @@
 #include <string.h>
 
 /* CALLERS_MAX: scripts' functions stand between, too */
-enum { CALLERS_MAX = 64, UNNAMED_MAX = 4, THREADS_SHOWN = 3 };
+enum {
+    CALLERS_MAX = 64,
+    UNNAMED_MAX = 4,
+    THREADS_SHOWN = 3
+};
 /* Callers that all nodes may have: a hostile tree has as many as it may for each. The library's has 1,792
  * nodes, and few of them wait for a condition. */
-enum { CALLERS_OF_ALL_MAX = 16384 };
+enum {
+    CALLERS_OF_ALL_MAX = 16384
+};
 #define MOST 0.9 /* of the time in locks: then no other lock is what was waited for */
 #define RAN_PERCENT 10.0
 
@@ -26,8 +32,9 @@ static const char *name_of(const json_t *frame) {
 /* Without what the compiler adds to one that it has cloned or split: "take_gil.isra.0". */
 static bool is_one_of(const char *name, const char *const *names) {
     size_t n = strcspn(name, ".");
-    while (*names != NULL && (strlen(*names) != n || strncmp(*names, name, n) != 0))
+    while (*names != NULL && (strlen(*names) != n || strncmp(*names, name, n) != 0)) {
         names++;
+    }
     return *names != NULL;
 }
 
@@ -63,18 +70,21 @@ static bool take_the_gil(const json_t *report, const json_t *const *callers, siz
     size_t unnamed = 0;
     for (size_t i = 0; i < count && module != NULL && unnamed <= UNNAMED_MAX; i++) {
         const char *name = name_of(callers[i]);
-        if (script_frame_language(callers[i]) != NULL)
+        if (script_frame_language(callers[i]) != NULL) {
             continue; /* it stands beside the interpreter's frame */
-        if (!json_equal(json_object_get(callers[i], "module"), module))
+        }
+        if (!json_equal(json_object_get(callers[i], "module"), module)) {
             return false;
-        if (name == NULL)
+        }
+        if (name == NULL) {
             unnamed++;
-        else if (is_one_of(name, lock) || is_one_of(name, only))
+        } else if (is_one_of(name, lock) || is_one_of(name, only)) {
             return true;
-        else if (is_one_of(name, bytecode))
+        } else if (is_one_of(name, bytecode)) {
             return is_python(report, module);
-        else if (!is_one_of(name, between))
+        } else if (!is_one_of(name, between)) {
             return false;
+        }
     }
     return false;
 }
@@ -89,16 +99,18 @@ static double share_in_tree(const json_t *report, const json_t *nodes, const jso
     for (size_t i = 0; i < json_array_size(nodes) && all < CALLERS_OF_ALL_MAX; i++) {
         const json_t *node = json_array_get(nodes, i);
         size_t count = 0;
-        if (!is_timed_condition(json_array_get(frames, (size_t)value_int(node, "frame"))))
+        if (!is_timed_condition(json_array_get(frames, (size_t)value_int(node, "frame")))) {
             continue;
+        }
         json_int_t below = (json_int_t)i, at = value_signed(node, "parent");
         for (; at >= 0 && at < below && count < CALLERS_MAX; below = at, at = value_signed(node, "parent")) {
             node = json_array_get(nodes, (size_t)at); /* a caller comes before what it calls */
             callers[count++] = json_array_get(frames, (size_t)value_int(node, "frame"));
         }
         all += count;
-        if (take_the_gil(report, callers, count))
+        if (take_the_gil(report, callers, count)) {
             ns += (double)value_int(json_array_get(nodes, i), "time_ns");
+        }
     }
     return all_ns > 0 ? ns / all_ns : 0;
 }
@@ -106,10 +118,12 @@ static double share_in_tree(const json_t *report, const json_t *nodes, const jso
 static double share_in_stack(const json_t *report, const json_t *frames) {
     const json_t *callers[CALLERS_MAX];
     size_t at = 0, count = 0;
-    while (at < json_array_size(frames) && !is_timed_condition(json_array_get(frames, at)))
+    while (at < json_array_size(frames) && !is_timed_condition(json_array_get(frames, at))) {
         at++;
-    for (size_t i = at + 1; i < json_array_size(frames) && count < CALLERS_MAX; i++)
+    }
+    for (size_t i = at + 1; i < json_array_size(frames) && count < CALLERS_MAX; i++) {
         callers[count++] = json_array_get(frames, i);
+    }
     return take_the_gil(report, callers, count)
                ? json_number_value(json_object_get(json_array_get(frames, at), "share"))
                : 0;
@@ -123,8 +137,9 @@ bool render_is_gil(const json_t *report) {
     const char *kind = value_text(cause, "kind");
     if (kind == NULL || strcmp(kind, "lock") != 0 || value_int(cause, "lock_owner_tid") != 0 ||
         json_object_get(cause, "deadlock") != NULL || value_text(cause, "syscall") == NULL ||
-        strcmp(value_text(cause, "syscall"), "futex") != 0)
+        strcmp(value_text(cause, "syscall"), "futex") != 0) {
         return false;
+    }
     double share =
         json_array_size(nodes) > 0
             ? share_in_tree(report, nodes, json_object_get(tree, "frames"))
@@ -141,8 +156,9 @@ void render_who_ran(FILE *out, const json_t *report) {
     for (size_t i = 0; i < json_array_size(threads) && shown < THREADS_SHOWN; i++) {
         const json_t *thread = json_array_get(threads, i);
         double percent = json_number_value(json_object_get(thread, "cpu_percent"));
-        if (percent < RAN_PERCENT || json_is_true(json_object_get(thread, "watched")))
+        if (percent < RAN_PERCENT || json_is_true(json_object_get(thread, "watched"))) {
             continue;
+        }
         fputs(shown == 0 ? "; " : ", ", out);
         render_put_thread(out, value_int(thread, "tid"), thread);
         fprintf(out, " used %.0f%% of a CPU", percent < 100 ? percent : 100);

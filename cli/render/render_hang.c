@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL = RENDER_LABEL, HEADLINE_INDENT = 2 };
+enum {
+    LABEL = RENDER_LABEL,
+    HEADLINE_INDENT = 2
+};
 #define LIMIT_PERCENT 95 /* of its memory limit, at which a group is short of memory */
 #define DELAY_SHARE 10   /* a tenth of the hang is worth a line */
 
@@ -33,22 +36,27 @@ bool render_is_open(const json_t *report) {
 static char *library_text(const json_t *report, const json_t *frames, const json_t *own) {
     char *library = NULL, *caller = NULL, *text = NULL;
     if (!report_frame_is_librarys(report, own) || report_frame_origin(report, own) != OF_SYSTEM ||
-        report_frame_is_plugin(report, own, true))
+        report_frame_is_plugin(report, own, true)) {
         return NULL;
+    }
     size_t at = 0, end = report_loop_of(frames);
-    while (at < end && json_array_get(frames, at) != own)
+    while (at < end && json_array_get(frames, at) != own) {
         at++;
+    }
     library = caller = render_library(report, own);
     while (caller != NULL && strncmp(caller, "libglib-", strlen("libglib-")) == 0 && ++at < end) {
-        if (caller != library)
+        if (caller != library) {
             free(caller);
+        }
         caller = render_library(report, json_array_get(frames, at));
     }
     bool called = at < end && caller != library;
-    if (library == NULL || asprintf(&text, " (%s%s)", called ? "from " : "", called ? caller : library) < 0)
+    if (library == NULL || asprintf(&text, " (%s%s)", called ? "from " : "", called ? caller : library) < 0) {
         text = NULL;
-    if (caller != library)
+    }
+    if (caller != library) {
         free(caller);
+    }
     free(library);
     return text;
 }
@@ -56,15 +64,17 @@ static char *library_text(const json_t *report, const json_t *frames, const json
 char *render_own_function(const json_t *report, int width) {
     const struct render_options none = {0};
     const json_t *own = report_own_frame(report);
-    if (own == NULL)
+    if (own == NULL) {
         return NULL;
+    }
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     char *library = library_text(report, frames, own), *text = NULL;
     int less = library != NULL ? name_width(library) : 0;
     char *function = render_function(&(struct page){.report = report, .options = &none}, own,
                                      width > less ? width - less : width);
-    if (function != NULL && asprintf(&text, "%s%s", function, library != NULL ? library : "") < 0)
+    if (function != NULL && asprintf(&text, "%s%s", function, library != NULL ? library : "") < 0) {
         text = NULL;
+    }
     free(function);
     free(library);
     return text;
@@ -86,8 +96,9 @@ static const char *noun_of(const json_t *report) {
 static void put_loop(FILE *out, const json_t *report) {
     const json_t *loop = json_object_get(report, "loop");
     const char *name = value_text(loop, "name");
-    if (name != NULL && name[0] != 0 && strcmp(name, "main") != 0)
+    if (name != NULL && name[0] != 0 && strcmp(name, "main") != 0) {
         fprintf(out, ", thread %" PRId64 " \"%s\"", value_int(loop, "tid"), name);
+    }
 }
 
 /* hang of 901 ms in lookup (lock.c:13), lockg[9123], 22:54:56 */
@@ -101,25 +112,28 @@ static void put_headline(const struct page *p) {
     FILE *out = open_memstream(&text, &bytes);
     if (out != NULL) {
         fputs(p->options->head != NULL ? p->options->head : "", out);
-        if (crash != NULL)
+        if (crash != NULL) {
             fprintf(out, "crash (%s)", crash);
-        else if (render_is_kind(p->report, "live"))
+        } else if (render_is_kind(p->report, "live")) {
             fputs("live report", out);
-        else if (render_is_kind(p->report, "error"))
+        } else if (render_is_kind(p->report, "error")) {
             fputs("error", out);
-        else if (render_is_cpu(p->report))
+        } else if (render_is_cpu(p->report)) {
             fprintf(out, "high CPU use for %s",
                     render_duration(duration, value_int(p->report, "duration_ns")));
-        else
+        } else {
             fprintf(out, "%s of %s%s", noun_of(p->report), render_is_open(p->report) ? "at least " : "",
                     render_duration(duration, value_int(p->report, "duration_ns")));
-        if (own != NULL)
+        }
+        if (own != NULL) {
             fprintf(out, " in %s", own);
+        }
         fprintf(out, ", %s[%" PRId64 "]", name != NULL ? name : "?", value_int(app, "pid"));
         put_loop(out, p->report);
         fprintf(out, ", %s", p->options->dated ? render_time(time, started) : render_clock(time, started));
-        if (fclose(out) == 0)
+        if (fclose(out) == 0) {
             render_wrapped(p, p->style.alarm, "", HEADLINE_INDENT, text);
+        }
     }
     free(text);
     free(own);
@@ -130,8 +144,9 @@ static void put_headline(const struct page *p) {
 static void put_part(const struct page *p, int64_t ns, const char *what) {
     char duration[RENDER_DURATION_BYTES], text[160];
     int64_t whole = value_int(p->report, "duration_ns");
-    if (ns <= whole / DELAY_SHARE)
+    if (ns <= whole / DELAY_SHARE) {
         return;
+    }
     snprintf(text, sizeof text, "%s: %s", render_duration(duration, ns < whole ? ns : whole), what);
     render_wrapped(p, "", "  and  ", LABEL, text);
 }
@@ -141,8 +156,9 @@ static void put_memory_limit(const struct page *p, const json_t *cause) {
     const double mib = 1024 * 1024;
     char text[128];
     int64_t used = value_int(cause, "memory_used_bytes"), limit = value_int(cause, "memory_limit_bytes");
-    if (limit <= 0 || used < limit / 100 * LIMIT_PERCENT)
+    if (limit <= 0 || used < limit / 100 * LIMIT_PERCENT) {
         return;
+    }
     snprintf(text, sizeof text, "its control group used %.1f MiB of its memory limit of %.1f MiB",
              (double)used / mib, (double)limit / mib);
     render_wrapped(p, "", "  and  ", LABEL, text);
@@ -152,12 +168,14 @@ static void put_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     const char *kind = value_text(cause, "kind");
     char *why = render_why(p);
-    if (why != NULL)
+    if (why != NULL) {
         render_wrapped(p, "", "  why  ", LABEL, why);
+    }
     free(why);
     render_crash_why(p);
-    if (kind == NULL || strcmp(kind, "starved") != 0)
+    if (kind == NULL || strcmp(kind, "starved") != 0) {
         put_part(p, value_int(cause, "run_delay_ns"), "no CPU was free");
+    }
     put_part(p, value_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");
     put_part(p, value_int(cause, "memory_stall_ns"), "memory was short");
     put_memory_limit(p, cause);
@@ -167,8 +185,9 @@ static void put_why(const struct page *p) {
 static void put_thread_count(const struct page *p) {
     char text[64];
     int64_t count = value_int(json_object_get(p->report, "process"), "thread_count");
-    if (!render_is_kind(p->report, "too-many-threads") || count <= 0)
+    if (!render_is_kind(p->report, "too-many-threads") || count <= 0) {
         return;
+    }
     snprintf(text, sizeof text, "the process has too many threads: %" PRId64, count);
     render_wrapped(p, "", "  and  ", LABEL, text);
 }
@@ -181,10 +200,12 @@ static void put_end(const struct page *p) {
                                              {"SIGKILL", " (kill -9, or out of memory)"}};
     const char *signal = value_text(json_object_get(p->report, "crash"), "signal"), *reason = "";
     char text[128];
-    if (!render_is_kind(p->report, "fatal-hang"))
+    if (!render_is_kind(p->report, "fatal-hang")) {
         return;
-    for (size_t i = 0; signal != NULL && i < sizeof reasons / sizeof reasons[0]; i++)
+    }
+    for (size_t i = 0; signal != NULL && i < sizeof reasons / sizeof reasons[0]; i++) {
         reason = strcmp(signal, reasons[i][0]) == 0 ? reasons[i][1] : reason;
+    }
     snprintf(text, sizeof text, "%s%s%s while it hung", signal != NULL ? "killed by " : "the process ended",
              signal != NULL ? signal : "", reason);
     render_wrapped(p, "", "  end  ", LABEL, text);
@@ -198,8 +219,9 @@ static void put_unsampled(const struct page *p) {
                             "or be under a filter"
                           : "";
     char text[200];
-    if (t.known >= STACK_TIME_ALL || render_is_kind(p->report, "crash"))
+    if (t.known >= STACK_TIME_ALL || render_is_kind(p->report, "crash")) {
         return;
+    }
     snprintf(text, sizeof text, "%.0f%% not sampled%s", 100 * (1 - t.known), why);
     render_wrapped(p, "", "  note ", LABEL, text);
 }
@@ -209,15 +231,17 @@ static void put_repeat(const struct page *p) {
     char *text = NULL;
     size_t bytes;
     FILE *out = of != NULL ? open_memstream(&text, &bytes) : NULL;
-    if (out == NULL)
+    if (out == NULL) {
         return;
+    }
     fprintf(out, "repeat of %s", render_short_id(of));
     if (!p->options->not_kept) {
         fputs(", which has all: ", out);
         render_command(out, p, p->options->repeated, of, "");
     }
-    if (fclose(out) == 0)
+    if (fclose(out) == 0) {
         render_wrapped(p, "", "  note ", LABEL, text);
+    }
     free(text);
 }
 
@@ -227,12 +251,14 @@ static void put_remarks(const struct page *p) {
     int64_t background_ns = value_int(json_object_get(p->report, "loop"), "background_ns");
     put_thread_count(p);
     put_end(p);
-    if (render_is_cpu(p->report))
+    if (render_is_cpu(p->report)) {
         render_cpu_unsampled(p);
-    else
+    } else {
         put_unsampled(p);
-    if (render_is_open(p->report))
+    }
+    if (render_is_open(p->report)) {
         render_wrapped(p, "", "  note ", LABEL, "no end on record: frozen still, killed, or disk full");
+    }
     if (excluded_ns > 0) {
         snprintf(text, sizeof text, "not counted: %s stopped", render_duration(duration, excluded_ns));
         render_wrapped(p, "", "  note ", LABEL, text);
@@ -243,8 +269,9 @@ static void put_remarks(const struct page *p) {
         snprintf(text, sizeof text, "%s of it in the background", render_duration(duration, background_ns));
         render_wrapped(p, "", "  note ", LABEL, text);
     }
-    if (json_is_true(json_object_get(json_object_get(p->report, "process"), "debugger")))
+    if (json_is_true(json_object_get(json_object_get(p->report, "process"), "debugger"))) {
         render_wrapped(p, "", "  note ", LABEL, "a debugger or tracer was attached");
+    }
     put_repeat(p);
 }
 
@@ -252,18 +279,21 @@ static void put_remarks(const struct page *p) {
 
 static bool has_scripts(const json_t *report) {
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
-    for (size_t i = 0; i < json_array_size(frames); i++)
+    for (size_t i = 0; i < json_array_size(frames); i++) {
         if (script_frame_language(json_array_get(frames, i)) != NULL ||
-            report_frame_is_of_interpreter(report, json_array_get(frames, i)))
+            report_frame_is_of_interpreter(report, json_array_get(frames, i))) {
             return true;
+        }
+    }
     return false;
 }
 
 void render_hidden(const struct page *p, size_t hidden, const char *end) {
-    if (hidden != 0)
+    if (hidden != 0) {
         fprintf(p->out, "(%zu %s frame%s hidden; --all-frames)%s", hidden,
                 has_scripts(p->report) ? "interpreter and library" : "runtime",
                 cli_plural((int64_t)hidden, "", "s"), end);
+    }
 }
 
 static int hidden_width(const struct page *p, size_t hidden) {
@@ -279,12 +309,14 @@ static char *command_for_more(const struct page *p) {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
+    if (out == NULL) {
         return NULL;
+    }
     fputs("more: ", out);
     render_command(out, p, p->options->called, value_text(p->report, "id"), "");
-    if (fclose(out) == 0)
+    if (fclose(out) == 0) {
         return text;
+    }
     free(text);
     return NULL;
 }
@@ -292,8 +324,9 @@ static char *command_for_more(const struct page *p) {
 /* "(7 runtime frames hidden; --all-frames)  more: hangdog show a7ac1f", in two lines where it is too long. */
 static void put_more(const struct page *p, size_t hidden) {
     bool more = !p->options->not_kept;
-    if (hidden == 0 && !more)
+    if (hidden == 0 && !more) {
         return;
+    }
     char *hint = more ? command_for_more(p) : NULL;
     int used = 2 + hidden_width(p, hidden) + (hint != NULL ? 2 + name_width(hint) : 0);
     bool two = hidden != 0 && p->options->width > 0 && used > p->options->width;
@@ -308,8 +341,9 @@ static void put_more(const struct page *p, size_t hidden) {
 static void put_hint(const struct page *p) {
     const json_t *notes = p->options->notes;
     const char *hint = json_string_value(json_array_get(notes, json_array_size(notes) - 1));
-    if (hint != NULL)
+    if (hint != NULL) {
         render_wrapped(p, p->style.dim, "  ", HEADLINE_INDENT, hint);
+    }
 }
 
 void render_short(const struct page *p, bool more) {
@@ -318,8 +352,9 @@ void render_short(const struct page *p, bool more) {
     put_headline(p);
     put_why(p);
     render_own_frames(p, frames, &hidden);
-    if (hot != NULL && json_array_size(frames) == 0 && !render_is_cpu(p->report))
+    if (hot != NULL && json_array_size(frames) == 0 && !render_is_cpu(p->report)) {
         render_stop(p, hot);
+    }
     put_remarks(p);
     if (more) {
         put_more(p, hidden);

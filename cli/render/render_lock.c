@@ -10,34 +10,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_WIDTH_MAX = 60 };
+enum {
+    NAME_WIDTH_MAX = 60
+};
 
 const json_t *render_thread(const json_t *report, int64_t tid) {
     const json_t *threads = json_object_get(report, "threads");
-    for (size_t i = 0; i < json_array_size(threads); i++)
-        if (value_int(json_array_get(threads, i), "tid") == tid)
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        if (value_int(json_array_get(threads, i), "tid") == tid) {
             return json_array_get(threads, i);
+        }
+    }
     return NULL;
 }
 
 void render_put_thread(FILE *out, int64_t tid, const json_t *thread) {
     fprintf(out, "thread %" PRId64, tid);
-    if (value_text(thread, "name") != NULL)
+    if (value_text(thread, "name") != NULL) {
         fprintf(out, " \"%s\"", value_text(thread, "name"));
+    }
 }
 
 static void put_text(FILE *out, const char *before, char *text) {
-    if (text != NULL)
+    if (text != NULL) {
         fprintf(out, "%s%s", before, text);
+    }
     free(text);
 }
 
 /* ", in fsync of journal.db"; with no `verb` only the file. */
 static void put_wait(FILE *out, const char *verb, const char *syscall, const char *path) {
-    if (verb != NULL && syscall != NULL)
+    if (verb != NULL && syscall != NULL) {
         fprintf(out, "%s%s", verb, syscall);
-    if (path != NULL)
+    }
+    if (path != NULL) {
         fprintf(out, " of %s", path);
+    }
 }
 
 /* " compact_log (lock.c:11)"; then the library's function that it called. */
@@ -50,22 +58,26 @@ static void put_place(FILE *out, const struct page *p, const json_t *thread, con
         put_wait(out, verb, syscall, path);
         return;
     }
-    while (json_array_get(frames, at) != own)
+    while (json_array_get(frames, at) != own) {
         at++;
+    }
     put_text(out, verb, render_function(p, own, NAME_WIDTH_MAX));
     const json_t *called = call ? render_called(p->report, frames, at) : NULL;
-    if (called != NULL)
+    if (called != NULL) {
         put_text(out, ", in ", render_call(p, called, NAME_WIDTH_MAX));
-    if (call && path != NULL)
+    }
+    if (call && path != NULL) {
         put_wait(out, called != NULL ? NULL : ", in ", syscall, path);
+    }
 }
 
 /* " (75% of the time)" at the end of the cause's sentence, or nothing. */
 static const char *share_of(const char *detail) {
     static const char end[] = "% of the time)";
     size_t n = strlen(detail), tail = sizeof end - 1;
-    if (n < tail || strcmp(detail + n - tail, end) != 0)
+    if (n < tail || strcmp(detail + n - tail, end) != 0) {
         return "";
+    }
     const char *at = strrchr(detail, '(');
     return at != NULL && at > detail && at[-1] == ' ' ? at - 1 : "";
 }
@@ -75,10 +87,12 @@ static size_t before_owner(const char *detail, int64_t owner) {
     char tid[24];
     snprintf(tid, sizeof tid, "%" PRId64, owner);
     const char *at = detail;
-    while ((at = strstr(at, tid)) != NULL && strspn(at, "0123456789") != strlen(tid))
+    while ((at = strstr(at, tid)) != NULL && strspn(at, "0123456789") != strlen(tid)) {
         at++;
-    if (at == NULL)
+    }
+    if (at == NULL) {
         return 0;
+    }
     size_t before = (size_t)(at - detail);
     static const char word[] = "thread ";
     const size_t n = sizeof word - 1;
@@ -97,15 +111,18 @@ char *render_lock(const struct page *p) {
     bool mutex = lock == NULL || strcmp(lock, "mutex") == 0;
     size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner) : 0;
     if (kind == NULL || (strcmp(kind, "lock") != 0 && strcmp(kind, "gil") != 0) || owner == 0 ||
-        thread == NULL || before == 0 || (json_array_size(ring) != 0 && !two))
+        thread == NULL || before == 0 || (json_array_size(ring) != 0 && !two)) {
         return NULL;
+    }
     FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
+    if (out == NULL) {
         return NULL;
-    if (two)
+    }
+    if (two) {
         fprintf(out, "deadlock: waits for a %s held by ", mutex ? "mutex" : "read-write lock");
-    else
+    } else {
         fprintf(out, "%.*s", (int)before, detail);
+    }
     render_put_thread(out, owner, thread);
     fputs(two ? ", which waits" : "", out);
     put_place(out, p, thread, two ? " in " : ", which was in ", !two);

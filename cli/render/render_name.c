@@ -19,8 +19,9 @@ static size_t bytes_of(const char *text, int columns) {
     size_t n = 0;
     for (; text[n] != 0; n++) {
         columns -= ((unsigned char)text[n] & 0xc0) != 0x80;
-        if (columns < 0)
+        if (columns < 0) {
             break;
+        }
     }
     return n;
 }
@@ -29,11 +30,13 @@ static size_t bytes_of(const char *text, int columns) {
 static char *without_middle(char *text, int width) {
     int all = name_width(text), head = (width - 1) / 2, tail = width - 1 - head;
     char *cut = NULL;
-    if (width < 4 || all <= width)
+    if (width < 4 || all <= width) {
         return text;
+    }
     if (asprintf(&cut, "%.*s%s%s", (int)bytes_of(text, head), text, terminal_ellipsis(),
-                 text + bytes_of(text, all - tail)) < 0)
+                 text + bytes_of(text, all - tail)) < 0) {
         return text;
+    }
     free(text);
     return cut;
 }
@@ -41,15 +44,17 @@ static char *without_middle(char *text, int width) {
 /* "outer.<locals>.inner" is inner. */
 static const char *without_locals(const char *name) {
     static const char locals[] = ".<locals>.";
-    for (const char *at; (at = strstr(name, locals)) != NULL;)
+    for (const char *at; (at = strstr(name, locals)) != NULL;) {
         name = at + sizeof locals - 1;
+    }
     return name;
 }
 
 static const char *function_of(const json_t *frame) {
     const char *name = value_text(frame, "function");
-    if (name == NULL || name[0] == 0)
+    if (name == NULL || name[0] == 0) {
         return NULL;
+    }
     return script_frame_language(frame) != NULL ? without_locals(name) : name;
 }
 
@@ -57,18 +62,21 @@ char *render_name(const struct page *p, const json_t *frame, int width) {
     const char *name = function_of(frame);
     char *text =
         name != NULL ? short_name(name, width > 0 ? width : INT_MAX) : report_frame_place(p->report, frame);
-    if (text == NULL && name == NULL)
+    if (text == NULL && name == NULL) {
         text = strdup(value_text(frame, "pc") != NULL ? value_text(frame, "pc") : "?");
+    }
     return text != NULL && width > 0 ? without_middle(text, width) : text;
 }
 
 char *render_place(const json_t *frame) {
     const char *file = value_text(frame, "file");
     char *text;
-    if (file == NULL)
+    if (file == NULL) {
         return strdup("");
-    if (value_int(frame, "line") <= 0)
+    }
+    if (value_int(frame, "line") <= 0) {
         return strdup(base_name(file));
+    }
     return asprintf(&text, "%s:%d", base_name(file), (int)value_int(frame, "line")) < 0 ? NULL : text;
 }
 
@@ -77,8 +85,9 @@ char *render_function(const struct page *p, const json_t *frame, int width) {
     bool placed = place != NULL && place[0] != 0;
     int room = width > 0 && placed ? width - name_width(place) - 3 : width;
     char *name = render_name(p, frame, width > 0 && room < 12 ? 12 : room);
-    if (name != NULL && asprintf(&text, placed ? "%s (%s)" : "%s%s", name, placed ? place : "") < 0)
+    if (name != NULL && asprintf(&text, placed ? "%s (%s)" : "%s%s", name, placed ? place : "") < 0) {
         text = NULL;
+    }
     free(name);
     free(place);
     return text;
@@ -97,13 +106,17 @@ static const char *public_name(const char *name) {
                                            {"__pthread_once_slow", "pthread_once"},
                                            {"__GI___pthread_mutex_lock", "pthread_mutex_lock"}};
     static const char *const prefixes[] = {"__libc_", "__GI_", "___", "__"};
-    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; i++)
-        if (strcmp(name, inner[i][0]) == 0)
+    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; i++) {
+        if (strcmp(name, inner[i][0]) == 0) {
             return inner[i][1];
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        }
+    }
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0 && name[strlen(prefixes[i])] != 0 &&
-            strchr(name, ':') == NULL)
+            strchr(name, ':') == NULL) {
             return name + strlen(prefixes[i]);
+        }
+    }
     return name;
 }
 
@@ -111,8 +124,9 @@ static const char *public_name(const char *name) {
  * length in *length. */
 static const char *module_of_script(const char *file, int *length) {
     const char *name = base_name(file), *end;
-    if (strncmp(file, "node:", 5) == 0)
+    if (strncmp(file, "node:", 5) == 0) {
         name = strrchr(file, '/') != NULL ? base_name(file) : file + 5;
+    }
     if (strcmp(name, "__init__.py") == 0 && name > file + 1) {
         end = name - 1;
         for (name = end; name > file && name[-1] != '/'; name--) {
@@ -129,14 +143,16 @@ char *render_call(const struct page *p, const json_t *frame, int width) {
     const char *name = function_of(frame), *file = value_text(frame, "file");
     char *text = NULL;
     int length;
-    if (name == NULL)
+    if (name == NULL) {
         return render_name(p, frame, width);
-    if (script_frame_language(frame) == NULL || file == NULL || file[0] == '<')
+    }
+    if (script_frame_language(frame) == NULL || file == NULL || file[0] == '<') {
         text = short_name(public_name(name), width > 0 ? width : INT_MAX);
-    else {
+    } else {
         const char *module = module_of_script(file, &length);
-        if (asprintf(&text, "%.*s.%s", length, module, name) < 0)
+        if (asprintf(&text, "%.*s.%s", length, module, name) < 0) {
             text = NULL;
+        }
     }
     return text != NULL && width > 0 ? without_middle(text, width) : text;
 }

@@ -14,7 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_MAX = 5, NAME_MIN = 14, NAME_MAX = 40, PLACE_MIN = 10, MARGIN = 4 };
+enum {
+    SHOWN_MAX = 5,
+    NAME_MIN = 14,
+    NAME_MAX = 40,
+    PLACE_MIN = 10,
+    MARGIN = 4
+};
 #define SHARE_OF_PART 0.1 /* of a callee's time: a smaller part is not worth a word */
 
 struct line {
@@ -45,8 +51,9 @@ const json_t *render_called(const json_t *report, const json_t *frames, size_t o
     for (size_t i = own; i-- > 0;) {
         const json_t *frame = json_array_get(frames, i);
         if (report_frame_is_ours(report, frame) || report_frame_is_of_interpreter(report, frame) ||
-            !is_named(frame))
+            !is_named(frame)) {
             continue;
+        }
         bool wraps = own_name != NULL && strcmp(own_name, value_text(frame, "function")) == 0;
         return wraps ? NULL : frame;
     }
@@ -57,8 +64,9 @@ const json_t *render_called(const json_t *report, const json_t *frames, size_t o
 
 static size_t index_of(const json_t *frames, const json_t *frame) {
     size_t i = 0;
-    while (i < json_array_size(frames) && json_array_get(frames, i) != frame)
+    while (i < json_array_size(frames) && json_array_get(frames, i) != frame) {
         i++;
+    }
     return i;
 }
 
@@ -90,8 +98,9 @@ static bool is_glue(const struct page *p, const json_t *frame) {
 static bool is_part_of_library(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {
     const json_t *frame = json_array_get(frames, at);
     const json_t *last = l->count > 0 ? l->line[l->count - 1].frame : NULL;
-    if (at >= report_loop_of(frames) || json_object_get(frame, "module") == NULL)
+    if (at >= report_loop_of(frames) || json_object_get(frame, "module") == NULL) {
         return report_frame_is_own(p->report, frame);
+    }
     return report_frame_is_librarys(p->report, frame) ||
            (!is_named(frame) && !is_of_module(last, frame) && !is_glue(p, frame));
 }
@@ -112,13 +121,15 @@ static void choose(const struct page *p, const json_t *frames, struct lines *l) 
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i),
                      *last = l->count > 0 ? l->line[l->count - 1].frame : NULL;
-        if (report_frame_is_ours(p->report, frame))
+        if (report_frame_is_ours(p->report, frame)) {
             continue;
+        }
         bool wanted = i >= l->first && is_wanted(p, frames, l, i);
-        if (wanted && l->count < SHOWN_MAX && !(last != NULL && is_same_function(last, frame)))
+        if (wanted && l->count < SHOWN_MAX && !(last != NULL && is_same_function(last, frame))) {
             l->line[l->count++].frame = frame;
-        else
+        } else {
             l->hidden++;
+        }
     }
 }
 
@@ -128,8 +139,9 @@ static void choose(const struct page *p, const json_t *frames, struct lines *l) 
 static const json_t *own_part(const struct page *p, const json_t *frames, size_t first) {
     for (size_t i = first; i-- > 0;) {
         const json_t *frame = json_array_get(frames, i);
-        if (report_frame_is_own(p->report, frame) && is_named(frame))
+        if (report_frame_is_own(p->report, frame) && is_named(frame)) {
             return frame;
+        }
     }
     return NULL;
 }
@@ -140,22 +152,26 @@ static char *tail_of(const struct page *p, const json_t *frames, const struct li
     const json_t *own = i == 0 && l->own ? own_part(p, frames, l->first) : NULL;
     const json_t *called = own == NULL && i == 0 && l->own ? render_called(p->report, frames, l->first) : own;
     char *name = NULL, *text = NULL;
-    if (called != NULL && share > 0)
+    if (called != NULL && share > 0) {
         part = share_of(called) / share;
+    }
     bool most = part >= STACK_TIME_ALL, some = !most && part >= SHARE_OF_PART;
     int room = width > 0 ? width - (some ? 21 : share < STACK_TIME_ALL ? 8 : 3) : 0;
-    if (width > 0 && room < 12)
+    if (width > 0 && room < 12) {
         room = 12;
-    if (most || some)
+    }
+    if (most || some) {
         name = own != NULL ? render_function(p, own, room) : render_call(p, called, room);
-    if (name != NULL && some)
+    }
+    if (name != NULL && some) {
         (void)!asprintf(&text, "%.0f%%, of that %.0f%% in %s", 100 * share, 100 * part, name);
-    else if (name != NULL && share < STACK_TIME_ALL)
+    } else if (name != NULL && share < STACK_TIME_ALL) {
         (void)!asprintf(&text, "%.0f%%, in %s", 100 * share, name);
-    else if (name != NULL)
+    } else if (name != NULL) {
         (void)!asprintf(&text, "in %s", name);
-    else if (share < STACK_TIME_ALL)
+    } else if (share < STACK_TIME_ALL) {
         (void)!asprintf(&text, "%.0f%%", 100 * share);
+    }
     free(name);
     return text;
 }
@@ -164,8 +180,9 @@ static char *tail_of(const struct page *p, const json_t *frames, const struct li
 static char *place_of(const struct page *p, const json_t *frame) {
     char *place = is_named(frame) ? render_place(frame) : NULL;
     if (place == NULL || place[0] != 0 || !report_frame_is_librarys(p->report, frame) ||
-        report_frame_is_own(p->report, frame))
+        report_frame_is_own(p->report, frame)) {
         return place;
+    }
     free(place);
     return render_library(p->report, frame);
 }
@@ -188,8 +205,9 @@ static void put_line(const struct page *p, const struct line *line, bool first, 
     bool more = line->tail != NULL, placed = line->place != NULL && line->place[0] != 0;
     fputs(first ? "  > " : "    ", p->out);
     put_padded(p, first ? p->style.bold : "", line->name, placed || more ? name + 2 : 0);
-    if (placed || more)
+    if (placed || more) {
         put_padded(p, "", line->place, more ? place + 2 : 0);
+    }
     sanitize_print(p->out, line->tail);
     fputc('\n', p->out);
 }

@@ -70,7 +70,9 @@ void render_heading(const struct page *p, const char *text);
 /* "hangdog show CALLED --spool DIR", with an option; CALLED is a word for a shell, NULL: the id's end. */
 void render_command(FILE *out, const struct page *p, const char *called, const char *id, const char *option);
 bool render_is_kind(const json_t *report, const char *kind);
-enum { RENDER_LABEL = 7 }; /* columns of "  why  " */
+enum {
+    RENDER_LABEL = 7
+}; /* columns of "  why  " */
 /* The signal of a crash's report, NULL: it is of another kind. And what it means, as a line. */
 const char *render_crash_signal(const json_t *report);
 void render_crash_why(const struct page *p);

@@ -13,24 +13,30 @@ static void put_app(const struct page *p, FILE *out) {
     const json_t *app = json_object_get(p->report, "app");
     char time[RENDER_TIME_BYTES];
     fputs(value_text(app, "name") != NULL ? value_text(app, "name") : "?", out);
-    if (value_text(app, "version") != NULL)
+    if (value_text(app, "version") != NULL) {
         fprintf(out, " %s", value_text(app, "version"));
+    }
     fprintf(out, ", pid %" PRId64, value_int(app, "pid"));
-    if (value_text(app, "started_at") != NULL)
+    if (value_text(app, "started_at") != NULL) {
         fprintf(out, ", started %s", render_time(time, value_text(app, "started_at")));
+    }
 }
 
 static void put_host(const struct page *p, FILE *out) {
     static const char *const names[] = {"os", "os_version", "kernel", "arch"};
     const json_t *host = json_object_get(p->report, "host");
     int64_t cpus = value_int(host, "cpus"), bytes = value_int(host, "memory_bytes");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (value_text(host, names[i]) != NULL)
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (value_text(host, names[i]) != NULL) {
             fprintf(out, "%s%s", i == 0 ? "" : i == 1 ? " " : ", ", value_text(host, names[i]));
-    if (cpus > 0)
+        }
+    }
+    if (cpus > 0) {
         fprintf(out, ", %" PRId64 " CPU%s", cpus, cli_plural(cpus, "", "s"));
-    if (bytes > 0)
+    }
+    if (bytes > 0) {
         fprintf(out, ", %.1f GiB", (double)bytes / (1 << 30));
+    }
 }
 
 static void put_file(const struct page *p, FILE *out) {
@@ -45,8 +51,9 @@ static void put_line(const struct page *p, const char *label, void (*put)(const 
     FILE *out = open_memstream(&text, &bytes);
     if (out != NULL) {
         put(p, out);
-        if (fclose(out) == 0)
+        if (fclose(out) == 0) {
             render_wrapped(p, "", label, 10, text);
+        }
     }
     free(text);
 }
@@ -55,15 +62,17 @@ void render_run(const struct page *p) {
     render_heading(p, "Run");
     put_line(p, "  program ", put_app);
     put_line(p, "  host    ", put_host);
-    if (p->options->file != NULL)
+    if (p->options->file != NULL) {
         put_line(p, "  file    ", put_file);
+    }
 }
 
 void render_cost(const struct page *p) {
     char longest[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES], text[256];
     const json_t *monitor = json_object_get(p->report, "monitor");
-    if (monitor == NULL)
+    if (monitor == NULL) {
         return;
+    }
     int64_t samples = value_int(monitor, "samples"), calls = value_int(monitor, "interrupted_syscalls");
     render_heading(p, "Cost");
     snprintf(

@@ -14,12 +14,14 @@ static int64_t bucket_of(const json_t *histogram, size_t i) {
 /* The upper end of the bucket below which `part` of all turns are; 0 without turns. */
 static int64_t turn_within(const json_t *histogram, double part) {
     int64_t all = 0, seen = 0;
-    for (size_t i = 0; i < json_array_size(histogram); i++)
+    for (size_t i = 0; i < json_array_size(histogram); i++) {
         all = value_sum(all, bucket_of(histogram, i));
+    }
     for (size_t i = 0; i < json_array_size(histogram) && i < 62; i++) {
         seen = value_sum(seen, bucket_of(histogram, i));
-        if (all > 0 && (double)seen >= part * (double)all)
+        if (all > 0 && (double)seen >= part * (double)all) {
             return INT64_C(1) << (i + 1);
+        }
     }
     return 0;
 }
@@ -29,9 +31,10 @@ static void put_turns(const struct page *p, const json_t *session) {
     const json_t *histogram = json_object_get(session, "turn_histogram");
     int64_t turns = value_int(session, "turns");
     fprintf(p->out, "  %" PRId64 " turn%s of the loop", turns, cli_plural(turns, "", "s"));
-    if (turn_within(histogram, 0.5) != 0)
+    if (turn_within(histogram, 0.5) != 0) {
         fprintf(p->out, ", median %s, p99 %s", render_duration(half, turn_within(histogram, 0.5)),
                 render_duration(most, turn_within(histogram, 0.99)));
+    }
     fputc('\n', p->out);
 }
 
@@ -39,21 +42,24 @@ static void put_turns(const struct page *p, const json_t *session) {
 static void put_frames(const struct page *p, const json_t *session) {
     int64_t frames = value_int(session, "frames_presented"), dropped = value_int(session, "frames_dropped");
     const json_t *rate = json_object_get(session, "frames_per_second");
-    if (frames <= 0)
+    if (frames <= 0) {
         return;
+    }
     fprintf(p->out, "  %" PRId64 " frame%s", frames, cli_plural(frames, "", "s"));
-    if (json_is_number(rate))
+    if (json_is_number(rate)) {
         fprintf(p->out, ", %.1f a second; %" PRId64 " dropped, hitches %.1f ms a second",
                 json_number_value(rate), dropped, json_number_value(json_object_get(session, "hitch_ratio")));
+    }
     fputc('\n', p->out);
 }
 
 /* Not among the hangs: deferred until the loop was certain, and then a wait of the loop's own, say. */
 static void put_withdrawn(const struct page *p, const json_t *session) {
     int64_t count = value_int(session, "withdrawn");
-    if (count > 0)
+    if (count > 0) {
         fprintf(p->out, "  %" PRId64 " report%s dropped: %s\n", count, cli_plural(count, "", "s"),
                 cli_plural(count, "it was a wait of the loop's own", "they were waits of the loop's own"));
+    }
 }
 
 static void put_suppressed(const struct page *p, const json_t *session) {
@@ -67,17 +73,19 @@ static void put_suppressed(const struct page *p, const json_t *session) {
                 count, cli_plural(count, "", "s"), cli_plural(count, "of", "the longest"),
                 render_duration(longest, value_int(one, "max_ns")));
     }
-    if (removed > 0)
+    if (removed > 0) {
         fprintf(p->out, "  removed the %" PRId64 " oldest report%s: over the spool's limits\n", removed,
                 cli_plural(removed, "", "s"));
+    }
 }
 
 /* The loops' times are summed up: beyond that of the run they are of several, and no part of it. */
 static void put_idle(const struct page *p, const json_t *session) {
     double used = (double)value_int(session, "used_ns"), idle = (double)value_int(session, "idle_ns");
     double watched = idle + (double)value_int(session, "busy_ns");
-    if (watched > 0 && idle >= 0 && idle <= watched)
+    if (watched > 0 && idle >= 0 && idle <= watched) {
         fprintf(p->out, "  %.0f%%%s idle\n", 100 * idle / watched, watched <= 1.01 * used ? " of it" : "");
+    }
 }
 
 /* lockg[9123] ran for 18.1 s: 3 hangs, 2.7 s lost (15%), 22:54:56 */
@@ -90,11 +98,12 @@ static void put_headline(const struct page *p, const json_t *session) {
     fprintf(p->out, "%s%s", p->style.bold, p->options->head != NULL ? p->options->head : "");
     sanitize_print(p->out, value_text(app, "name"));
     fprintf(p->out, "[%" PRId64 "] ran for %s: ", value_int(app, "pid"), render_duration(used, used_ns));
-    if (hangs == 0)
+    if (hangs == 0) {
         fputs("no hang", p->out);
-    else
+    } else {
         fprintf(p->out, "%" PRId64 " hang%s, %s lost (%.0f%%)", hangs, cli_plural(hangs, "", "s"),
                 render_duration(lost, lost_ns), share);
+    }
     fputs(", ", p->out);
     sanitize_print(p->out, p->options->dated ? render_time(time, value_text(p->report, "started_at"))
                                              : render_clock(time, value_text(p->report, "started_at")));
@@ -104,8 +113,9 @@ static void put_headline(const struct page *p, const json_t *session) {
 void render_session(const struct page *p) {
     const json_t *session = json_object_get(p->report, "session");
     put_headline(p, session);
-    if (session == NULL)
+    if (session == NULL) {
         return;
+    }
     put_idle(p, session);
     put_turns(p, session);
     put_frames(p, session);

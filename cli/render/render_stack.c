@@ -13,7 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUNCTION_MIN = 16, PLACE_MAX = 40, SHARE_COLUMNS = 8, NO_SHARE_COLUMNS = 4 };
+enum {
+    FUNCTION_MIN = 16,
+    PLACE_MAX = 40,
+    SHARE_COLUMNS = 8,
+    NO_SHARE_COLUMNS = 4
+};
 
 struct columns {
     int function, place, module;
@@ -39,12 +44,14 @@ static bool choose(const struct page *p, struct choice *c) {
         c->shown[i] = frame == own || report_frame_is_own(p->report, frame);
         any |= report_frame_is_own(p->report, frame);
         const json_t *called = frame == own ? render_called(p->report, c->frames, i) : NULL;
-        for (size_t k = 0; called != NULL && k < i; k++)
+        for (size_t k = 0; called != NULL && k < i; k++) {
             c->shown[k] |= json_array_get(c->frames, k) == called;
+        }
     }
-    for (size_t i = 0; c->shown != NULL && i < c->count; i++)
+    for (size_t i = 0; c->shown != NULL && i < c->count; i++) {
         c->shown[i] = (c->shown[i] || !any || p->options->all_frames) &&
                       !report_frame_is_ours(p->report, json_array_get(c->frames, i));
+    }
     return c->shown != NULL;
 }
 
@@ -60,18 +67,21 @@ static char *function_text(const struct page *p, const json_t *frame, int width)
                        : strcmp(trust, "inferred") == 0                  ? " (tail call)"
                                                                          : "";
     char *text = NULL, *name = render_name(p, frame, width > 0 ? width - name_width(mark) : 0);
-    if (name != NULL && asprintf(&text, "%s%s", name, mark) < 0)
+    if (name != NULL && asprintf(&text, "%s%s", name, mark) < 0) {
         text = NULL;
+    }
     free(name);
     return text;
 }
 
 static char *module_text(const struct page *p, const json_t *frame) {
-    if (script_frame_language(frame) != NULL)
+    if (script_frame_language(frame) != NULL) {
         return strdup(script_frame_language(frame));
+    }
     char *place = report_frame_place(p->report, frame);
-    if (place != NULL)
+    if (place != NULL) {
         return place;
+    }
     return strdup(value_text(frame, "pc") != NULL ? value_text(frame, "pc") : "?");
 }
 
@@ -87,18 +97,21 @@ static struct columns measure(const struct page *p, const struct choice *picked)
     int width = p->options->width;
     for (size_t i = 0; i < picked->count; i++) {
         const json_t *frame = json_array_get(picked->frames, i);
-        if (!picked->shown[i])
+        if (!picked->shown[i]) {
             continue;
+        }
         c.function = widen(c.function, function_text(p, frame, 0), INT_MAX);
         c.place = widen(c.place, render_place(frame), PLACE_MAX);
-        if (p->options->all_frames)
+        if (p->options->all_frames) {
             c.module = widen(c.module, module_text(p, frame), INT_MAX);
+        }
         c.share |= json_object_get(frame, "share") != NULL;
     }
     int room = width - (c.share ? SHARE_COLUMNS : NO_SHARE_COLUMNS) - (c.place > 0 ? c.place + 2 : 0) -
                (c.module > 0 ? c.module + 2 : 0);
-    if (width > 0 && c.function > room)
+    if (width > 0 && c.function > room) {
         c.function = room > FUNCTION_MIN ? room : FUNCTION_MIN;
+    }
     return c;
 }
 
@@ -117,18 +130,21 @@ static void put_frame(const struct page *p, const json_t *frame, const struct co
     const json_t *share = json_object_get(frame, "share");
     char *place = render_place(frame);
     bool placed = place != NULL && place[0] != 0;
-    if (share != NULL)
+    if (share != NULL) {
         fprintf(p->out, "%5.0f%%  ", json_number_value(share) * 100);
-    else
+    } else {
         fprintf(p->out, "%*s", c->share ? SHARE_COLUMNS : NO_SHARE_COLUMNS, "");
+    }
     put_column(p, bold ? p->style.bold : "", function_text(p, frame, p->options->width > 0 ? c->function : 0),
                placed || c->module > 0 ? c->function + 2 : 0);
-    if (placed || c->module > 0)
+    if (placed || c->module > 0) {
         put_column(p, "", place, c->module > 0 && c->place > 0 ? c->place + 2 : 0);
-    else
+    } else {
         free(place);
-    if (c->module > 0)
+    }
+    if (c->module > 0) {
         put_column(p, p->style.dim, module_text(p, frame), 0);
+    }
     fputc('\n', p->out);
 }
 
@@ -150,19 +166,21 @@ void render_stop(const struct page *p, const json_t *stack) {
     const char *what =
         json_array_size(json_object_get(stack, "frames")) == 0 ? "no stack" : "stack ends here";
     char text[256];
-    for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++)
+    for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++) {
         if (strcmp(stop, stops[i].word) == 0) {
             snprintf(text, sizeof text, "(%s: %s)", what, stops[i].text);
             render_wrapped(p, p->style.dim, "    ", NO_SHARE_COLUMNS, text);
         }
+    }
 }
 
 void render_stack(const struct page *p, const json_t *stack, bool hot) {
     struct choice picked = {.frames = json_object_get(stack, "frames")};
     const json_t *own = report_own_frame_of(p->report, picked.frames);
     size_t hidden = 0;
-    if (!choose(p, &picked))
+    if (!choose(p, &picked)) {
         return;
+    }
     struct columns c = measure(p, &picked);
     struct branches *branches = hot ? render_branches(p->report, picked.frames) : NULL;
     for (size_t i = 0; i < picked.count; i++) {
@@ -175,9 +193,10 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
         render_branch(p, branches, i, c.share ? SHARE_COLUMNS : NO_SHARE_COLUMNS);
     }
     int64_t cut = value_int(stack, "cut");
-    if (cut > 0)
+    if (cut > 0) {
         fprintf(p->out, "    (%" PRId64 " frame%s of the middle %s not in the report)\n", cut,
                 cli_plural(cut, "", "s"), cli_plural(cut, "is", "are"));
+    }
     render_stop(p, stack);
     if (hot && hidden != 0) {
         fprintf(p->out, "%s  ", p->style.dim);

@@ -15,8 +15,9 @@ static void put_state(const struct page *p, const json_t *thread) {
     bool waits = state != NULL && (strcmp(state, "blocked") == 0 || strcmp(state, "uninterruptible") == 0);
     if (state != NULL) {
         fputs(waits ? "waits" : strcmp(state, "running") == 0 ? "runs" : "", p->out);
-        if (!waits && strcmp(state, "running") != 0)
+        if (!waits && strcmp(state, "running") != 0) {
             sanitize_print(p->out, state);
+        }
     }
     if (waits && syscall != NULL) {
         fputs(" in ", p->out);
@@ -33,16 +34,20 @@ static void put_summary(const struct page *p, const json_t *thread, bool owner) 
         sanitize_print(p->out, value_text(thread, "name"));
         fputc('"', p->out);
     }
-    if (json_is_true(json_object_get(thread, "watched")))
+    if (json_is_true(json_object_get(thread, "watched"))) {
         fputs(" (watched)", p->out);
-    if (owner)
+    }
+    if (owner) {
         fputs(", has the mutex", p->out);
+    }
     fputs("  ", p->out);
     put_state(p, thread);
-    if (cpu != NULL)
+    if (cpu != NULL) {
         fprintf(p->out, ", %.0f%% CPU", json_number_value(cpu));
-    if (waits_for != 0)
+    }
+    if (waits_for != 0) {
         fprintf(p->out, ", waits for thread %" PRId64, waits_for);
+    }
     if (json_object_get(thread, "stack") == NULL && value_text(thread, "error") != NULL) {
         fputs(", no stack: ", p->out);
         sanitize_print(p->out, value_text(thread, "error"));
@@ -59,10 +64,11 @@ static void put_stack(const struct page *p, const json_t *thread, size_t *shown)
         fputs(stack != NULL ? "    (its stack is left out here)\n" : "", p->out);
         return;
     }
-    if (stack != NULL && p->options->threads)
+    if (stack != NULL && p->options->threads) {
         render_stack(p, stack, false);
-    else if (stack != NULL)
+    } else if (stack != NULL) {
         render_own_frames(p, json_object_get(stack, "frames"), &hidden);
+    }
 }
 
 /* ---- threads with equal stacks -------------------------------------------------------------- */
@@ -81,11 +87,12 @@ struct alike {
 static void put_value(FILE *out, const json_t *object, const char *name) {
     const json_t *value = json_object_get(object, name);
     const char *text = json_string_value(value);
-    if (text != NULL)
+    if (text != NULL) {
         fprintf(out, "%zu:%s", strlen(text), text);
-    else
+    } else {
         fprintf(out, "%d %" PRId64 " ", value != NULL ? (int)json_typeof(value) : -1,
                 (int64_t)json_integer_value(value));
+    }
 }
 
 /* Equal for threads that are alike, and for no others. The caller frees it. NULL: no memory. */
@@ -95,13 +102,16 @@ static char *key_of(const json_t *thread) {
     char *text = NULL;
     size_t bytes, i;
     FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
+    if (out == NULL) {
         return NULL;
-    for (i = 0; i < sizeof members / sizeof members[0]; i++)
+    }
+    for (i = 0; i < sizeof members / sizeof members[0]; i++) {
         put_value(out, thread, members[i]);
+    }
     json_array_foreach(frames, i, frame) put_value(out, frame, "pc");
-    if (fclose(out) == 0)
+    if (fclose(out) == 0) {
         return text;
+    }
     free(text);
     return NULL;
 }
@@ -118,10 +128,11 @@ static struct alike *group_threads(const json_t *threads, const json_t *owner) {
         const json_t *same = key != NULL ? json_object_get(known, key) : NULL;
         size_t first = same != NULL ? (size_t)json_integer_value(same) : i;
         group[i] = (struct alike){.first = first, .next = SIZE_MAX, .last = i};
-        if (first != i)
+        if (first != i) {
             group[group[first].last].next = i;
-        else if (key != NULL)
+        } else if (key != NULL) {
             json_object_set_new(known, key, json_integer((json_int_t)i));
+        }
         group[first].last = i;
         group[first].count++;
         free(key);
@@ -136,8 +147,9 @@ static size_t common_name(const json_t *threads, size_t first, const struct alik
     for (size_t i = first; i != SIZE_MAX && n > 0; i = group[i].next) {
         const char *other = value_text(json_array_get(threads, i), "name");
         size_t same = 0;
-        while (same < n && other != NULL && other[same] == name[same])
+        while (same < n && other != NULL && other[same] == name[same]) {
             same++;
+        }
         n = same;
     }
     return n;
@@ -160,19 +172,22 @@ static void put_group(const struct page *p, const json_t *threads, size_t first,
         sanitize_print(p->out, text);
     }
     fputs("  ", p->out);
-    if (waits || (state != NULL && strcmp(state, "running") == 0))
+    if (waits || (state != NULL && strcmp(state, "running") == 0)) {
         fputs(waits ? "wait" : "run", p->out);
-    else
+    } else {
         sanitize_print(p->out, state);
+    }
     if (waits && syscall != NULL) {
         fputs(" in ", p->out);
         sanitize_print(p->out, syscall);
     }
-    if (waits_for != 0)
+    if (waits_for != 0) {
         fprintf(p->out, ", for thread %" PRId64, waits_for);
-    for (size_t i = first; i != SIZE_MAX && shown < TIDS_SHOWN; i = group[i].next)
+    }
+    for (size_t i = first; i != SIZE_MAX && shown < TIDS_SHOWN; i = group[i].next) {
         fprintf(p->out, "%s%" PRId64, shown++ == 0 ? ": " : ", ",
                 value_int(json_array_get(threads, i), "tid"));
+    }
     fputs(" ...\n", p->out);
     put_stack(p, thread, frames_shown);
 }
@@ -183,8 +198,9 @@ void render_threads(const struct page *p) {
         render_thread(p->report, value_int(json_object_get(p->report, "cause"), "lock_owner_tid"));
     int64_t missing = value_int(p->report, "threads_left_out");
     size_t shown = 0;
-    if (json_array_size(threads) == 0 && missing == 0)
+    if (json_array_size(threads) == 0 && missing == 0) {
         return;
+    }
     render_heading(p, "Threads");
     if (owner != NULL) {
         put_summary(p, owner, true);
@@ -194,18 +210,22 @@ void render_threads(const struct page *p) {
     struct alike *group = group_threads(threads, owner);
     for (size_t i = 0; i < total; i++) {
         const json_t *thread = json_array_get(threads, i);
-        if (thread == owner)
+        if (thread == owner) {
             continue;
+        }
         if (group != NULL && group[group[i].first].count >= GROUP_MIN) {
-            if (group[i].first == i)
+            if (group[i].first == i) {
                 put_group(p, threads, i, group, &shown);
+            }
             continue;
         }
         put_summary(p, thread, false);
-        if (p->options->threads)
+        if (p->options->threads) {
             put_stack(p, thread, &shown);
+        }
     }
     free(group);
-    if (missing > 0)
+    if (missing > 0) {
         fprintf(p->out, "  %" PRId64 " thread%s not captured\n", missing, cli_plural(missing, "", "s"));
+    }
 }

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 12, NAME_MIN = 20 };
+enum {
+    ROWS_MAX = 12,
+    NAME_MIN = 20
+};
 
 struct row {
     int64_t at_ns, for_ns;
@@ -38,8 +41,9 @@ static struct own_frames own_frames_of(const struct page *p) {
     const json_t *stacks = json_object_get(json_object_get(p->report, "samples"), "stacks"), *stack;
     size_t count = json_array_size(stacks), i;
     struct own_frames own = {.frame = calloc(count + 1, sizeof(json_t *))};
-    if (own.frame == NULL)
+    if (own.frame == NULL) {
         return own;
+    }
     own.count = count;
     json_array_foreach(stacks, i, stack) own.frame[i] =
         report_own_frame_of(p->report, json_object_get(stack, "frames"));
@@ -86,23 +90,27 @@ static void put_row(const struct page *p, const struct row *row) {
 void render_timeline(const struct page *p) {
     const json_t *timeline = json_object_get(json_object_get(p->report, "samples"), "timeline");
     size_t rows = 0, count = json_array_size(timeline);
-    if (count == 0)
+    if (count == 0) {
         return;
+    }
     struct own_frames own = own_frames_of(p);
     render_heading(p, "Timeline");
     for (size_t i = 0; i < count;) {
         struct row row = row_of(&own, json_array_get(timeline, i));
         for (i++; i < count; i++) {
             struct row next = row_of(&own, json_array_get(timeline, i));
-            if (!is_alike(&row, &next))
+            if (!is_alike(&row, &next)) {
                 break;
+            }
             row.for_ns = value_sum(row.for_ns, next.for_ns);
         }
-        if (rows++ < ROWS_MAX)
+        if (rows++ < ROWS_MAX) {
             put_row(p, &row);
+        }
     }
-    if (rows > ROWS_MAX)
+    if (rows > ROWS_MAX) {
         fprintf(p->out, "  %s(%zu later row%s; --json has all)%s\n", p->style.dim, rows - ROWS_MAX,
                 cli_plural((int64_t)(rows - ROWS_MAX), "", "s"), p->style.end);
+    }
     free(own.frame);
 }

@@ -37,10 +37,11 @@ static int compare(const void *a, const void *b) {
 
 static void put_duration(FILE *out, int64_t ns) {
     char text[RENDER_DURATION_BYTES];
-    if (ns >= 0 && ns < 1000000)
+    if (ns >= 0 && ns < 1000000) {
         snprintf(text, sizeof text, "%.1f us", (double)ns / 1000);
-    else
+    } else {
         render_duration(text, ns);
+    }
     fprintf(out, "%11s", text);
 }
 
@@ -48,8 +49,9 @@ static void put_row(const struct page *p, const json_t *call, const struct colum
     char *function = render_function(p, call, 0);
     put_duration(p->out, value_int(call, c->total));
     put_duration(p->out, value_int(call, c->self));
-    if (c->max != NULL)
+    if (c->max != NULL) {
         put_duration(p->out, value_int(call, c->max));
+    }
     fprintf(p->out, "%11" PRId64 "%7" PRId64 "  ", value_int(call, c->count), value_int(call, "depth"));
     sanitize_print(p->out, function);
     fputc('\n', p->out);
@@ -62,8 +64,9 @@ static size_t pick_rows(const json_t *calls, const struct columns *c, struct row
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
         if (json_is_integer(json_object_get(call, c->order)) &&
-            !json_is_true(json_object_get(call, "inlined")))
+            !json_is_true(json_object_get(call, "inlined"))) {
             rows[n++] = (struct row){.call = call, .order = value_int(call, c->order)};
+        }
     }
     qsort(rows, n, sizeof *rows, compare);
     return n;
@@ -72,15 +75,17 @@ static size_t pick_rows(const json_t *calls, const struct columns *c, struct row
 static int put_table(const struct page *p, const struct columns *c) {
     const json_t *calls = json_object_get(p->report, "calls");
     struct row *rows = calloc(json_array_size(calls) + 1, sizeof *rows);
-    if (rows == NULL)
+    if (rows == NULL) {
         return -1;
+    }
     size_t n = pick_rows(calls, c, rows);
     fprintf(p->out, "\n%s%s%s\n%s%11s%11s", p->style.bold, c->title, p->style.end, p->style.dim, "total",
             "self");
     fprintf(p->out, "%*s%11s%7s  function%s\n", c->max != NULL ? 11 : 0, c->max != NULL ? "longest" : "",
             "calls", "depth", p->style.end);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         put_row(p, rows[i].call, c);
+    }
     free(rows);
     return 0;
 }
@@ -93,8 +98,9 @@ static void put_head(const struct page *p) {
     fprintf(p->out, " (pid %" PRId64 "): ran for %s, %" PRId64 " %s", value_int(p->report, "pid"),
             render_duration(ran, value_int(p->report, "duration_ns")), threads,
             cli_plural(threads, "thread", "threads"));
-    if (launch_ns > 0)
+    if (launch_ns > 0) {
         fprintf(p->out, ", launched after %s", render_duration(launched, launch_ns));
+    }
     fputc('\n', p->out);
 }
 
@@ -102,24 +108,28 @@ static void put_rest(const struct page *p) {
     const json_t *below = json_object_get(p->report, "below");
     char limit[RENDER_DURATION_BYTES], self[RENDER_DURATION_BYTES];
     int64_t functions = value_int(below, "functions"), lost = value_int(p->report, "lost");
-    if (functions > 0)
+    if (functions > 0) {
         fprintf(p->out, "\nbelow %s in each call: %" PRId64 " %s, %" PRId64 " calls, %s in all\n",
                 render_duration(limit, value_int(p->report, "limit_ns")), functions,
                 cli_plural(functions, "row", "rows"), value_int(below, "calls"),
                 render_duration(self, value_int(below, "self_ns")));
-    if (lost > 0)
+    }
+    if (lost > 0) {
         fprintf(p->out,
                 "\n%" PRId64 " calls have no times: the table of functions or of open calls was full\n",
                 lost);
+    }
 }
 
 int render_trace(FILE *out, const json_t *trace, const struct render_options *o) {
     const struct page p = {.out = out, .report = trace, .options = o, .style = render_style(o->colour)};
     put_head(&p);
-    if (value_int(trace, "launch_ns") > 0 && put_table(&p, &launch) != 0)
+    if (value_int(trace, "launch_ns") > 0 && put_table(&p, &launch) != 0) {
         return -1;
-    if (put_table(&p, &whole) != 0)
+    }
+    if (put_table(&p, &whole) != 0) {
         return -1;
+    }
     put_rest(&p);
     return ferror(out) ? -1 : 0;
 }

@@ -29,23 +29,26 @@ const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns) {
     } else if (ns >= 100 * NS_PER_S - NS_PER_S / 20) {
         int64_t seconds = nearest(ns, NS_PER_S);
         snprintf(text, RENDER_DURATION_BYTES, "%" PRId64 " min %02" PRId64 " s", seconds / 60, seconds % 60);
-    } else if (ns >= 999500000)
+    } else if (ns >= 999500000) {
         snprintf(text, RENDER_DURATION_BYTES, "%.1f s", (double)ns / 1e9);
-    else if (ns >= 1000000)
+    } else if (ns >= 1000000) {
         snprintf(text, RENDER_DURATION_BYTES, "%.0f ms", (double)ns / 1e6);
-    else
+    } else {
         snprintf(text, RENDER_DURATION_BYTES, "%.0f us", (double)ns / 1e3);
+    }
     return text;
 }
 
 static const char *local_time(char text[RENDER_TIME_BYTES], const char *rfc3339, const char *format) {
     struct tm utc = {0}, local;
     snprintf(text, RENDER_TIME_BYTES, "%s", rfc3339 != NULL ? rfc3339 : "");
-    if (rfc3339 == NULL || strptime(rfc3339, "%Y-%m-%dT%H:%M:%S", &utc) == NULL)
+    if (rfc3339 == NULL || strptime(rfc3339, "%Y-%m-%dT%H:%M:%S", &utc) == NULL) {
         return text;
+    }
     time_t when = timegm(&utc);
-    if (localtime_r(&when, &local) != NULL)
+    if (localtime_r(&when, &local) != NULL) {
         strftime(text, RENDER_TIME_BYTES, format, &local);
+    }
     return text;
 }
 
@@ -71,8 +74,9 @@ const char *render_short_id(const char *id) {
 }
 
 struct style render_style(bool colour) {
-    if (!colour)
+    if (!colour) {
         return (struct style){"", "", "", ""};
+    }
     return (struct style){.bold = "\033[1m", .dim = "\033[2m", .alarm = "\033[1;31m", .end = "\033[0m"};
 }
 
@@ -95,8 +99,9 @@ int64_t value_sum(int64_t a, int64_t b) {
 
 void render_command(FILE *out, const struct page *p, const char *called, const char *id, const char *option) {
     char word[256] = "";
-    if (id != NULL)
+    if (id != NULL) {
         quote_word(word, sizeof word, render_short_id(id)); /* the report says it: it may be anything */
+    }
     sanitize_print(out, shell_own_command());
     fputs(" show ", out);
     sanitize_print(out, called != NULL ? called : word);

@@ -21,8 +21,9 @@ static void put_detail(FILE *out, const json_t *report, const char *detail) {
         long long tid = strtoll(at + n, &end, 10);
         const json_t *thread = tid > 0 ? render_thread(report, tid) : NULL;
         fwrite(detail, 1, (size_t)((thread != NULL ? at : at + n) - detail), out);
-        if (thread != NULL)
+        if (thread != NULL) {
             render_put_thread(out, tid, thread);
+        }
         detail = thread != NULL ? end : at + n;
     }
     fputs(detail, out);
@@ -34,17 +35,20 @@ static void put_as_of(FILE *out, const json_t *report) {
     const json_t *hot = json_object_get(report, "hot_stack");
     double share = json_number_value(json_object_get(hot, "share"));
     double ns = share > 0 ? (double)value_int(hot, "duration_ns") / share : 0;
-    if (json_object_get(json_object_get(report, "cause"), "deadlock") != NULL) /* it lasts */
+    if (json_object_get(json_object_get(report, "cause"), "deadlock") != NULL) { /* it lasts */
         return;
-    if (ns > 0 && ns < 0.9 * (double)value_int(report, "duration_ns") && !render_is_open(report))
+    }
+    if (ns > 0 && ns < 0.9 * (double)value_int(report, "duration_ns") && !render_is_open(report)) {
         fprintf(out, "; %s into it", render_duration(time, (int64_t)ns));
+    }
 }
 
 static void put_lock_of(FILE *out, const json_t *report, const char *name) {
     double share = json_number_value(json_object_get(json_object_get(report, "cause"), "share"));
     fprintf(out, "waited for %s", name);
-    if (share > 0 && share < 0.95)
+    if (share > 0 && share < 0.95) {
         fprintf(out, " (%.0f%% of the time)", 100 * share);
+    }
 }
 
 static void put_gil(FILE *out, const json_t *report) {
@@ -73,16 +77,18 @@ char *render_why(const struct page *p) {
         free(lock);
         return NULL;
     }
-    if (lock != NULL)
+    if (lock != NULL) {
         fputs(lock, out);
-    else if (render_is_gil(p->report))
+    } else if (render_is_gil(p->report)) {
         put_gil(out, p->report);
-    else if (named_lock(p->report) != NULL)
+    } else if (named_lock(p->report) != NULL) {
         put_lock_of(out, p->report, named_lock(p->report));
-    else
+    } else {
         put_detail(out, p->report, detail);
-    if (!render_is_cpu(p->report)) /* whose times are of a CPU */
+    }
+    if (!render_is_cpu(p->report)) { /* whose times are of a CPU */
         put_as_of(out, p->report);
+    }
     free(lock);
     if (fclose(out) != 0) {
         free(text);

@@ -11,8 +11,9 @@
 
 int name_width(const char *text) {
     int width = 0;
-    for (; *text != 0; text++)
+    for (; *text != 0; text++) {
         width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
     return width;
 }
 
@@ -26,11 +27,14 @@ static size_t operator_at(const char *name, const char *at) {
     static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",
                                         "<=",  ">=",  "->",  "<",   ">",  "()"};
     const size_t n = sizeof word - 1;
-    if (strncmp(at, word, n) != 0 || (at > name && is_of_word(at[-1])))
+    if (strncmp(at, word, n) != 0 || (at > name && is_of_word(at[-1]))) {
         return 0;
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-        if (strncmp(at + n, signs[i], strlen(signs[i])) == 0)
+    }
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+        if (strncmp(at + n, signs[i], strlen(signs[i])) == 0) {
             return n + strlen(signs[i]);
+        }
+    }
     return 0;
 }
 
@@ -56,8 +60,9 @@ static void leave_out_parameters(char *name) {
         open--;
         depth += (*open == ')') - (*open == '(');
     }
-    if (close != NULL && depth == 0 && open > name && open[-1] != ':' && !is_call_operator(name, open))
+    if (close != NULL && depth == 0 && open > name && open[-1] != ':' && !is_call_operator(name, open)) {
         leave_out(open, close);
+    }
 }
 
 /* The bracket that closes this one, NULL when there is none. */
@@ -70,8 +75,9 @@ static const char *end_bracket(const char *name, const char *open) {
             continue;
         }
         depth += (*close == '<') - (*close == '>' && close[-1] != '-');
-        if (depth == 0)
+        if (depth == 0) {
             return close;
+        }
     }
     return NULL;
 }
@@ -102,8 +108,9 @@ static void leave_out_templates(char *name) {
         }
         after_name = n != 0 || is_of_word(*from) || is_before_generics(name, from);
         n += n != 0 && from[n] == ' ' && from[n + 1] == '<';
-        for (n += n == 0; n > 0; n--)
+        for (n += n == 0; n > 0; n--) {
             *to++ = *from++;
+        }
     }
     *to = 0;
 }
@@ -113,8 +120,9 @@ static void leave_out_templates(char *name) {
 static void leave_out_namespaces(char *name, int width) {
     int depth = 0, left = name_width(name);
     for (char *at = name; *at != 0 && name[0] != '<'; at++) {
-        for (size_t n = operator_at(name, at); n != 0; n--, at++)
+        for (size_t n = operator_at(name, at); n != 0; n--, at++) {
             left--;
+        }
         depth += (*at == '<') - (*at == '>');
         if (depth == 0 && at > name + 3 && strncmp(at, "::", 2) == 0 && left + 3 <= width &&
             !is_before_generics(name, at + 1)) {
@@ -123,8 +131,9 @@ static void leave_out_namespaces(char *name, int width) {
             return;
         }
         left -= ((unsigned char)*at & 0xc0) != 0x80;
-        if (*at == 0)
+        if (*at == 0) {
             return;
+        }
     }
 }
 
@@ -134,27 +143,33 @@ static void leave_out_namespaces(char *name, int width) {
 static char *called_by_handler(const char *name) {
     static const char handler[] = "std::_Function_handler<";
     const char *open = name + sizeof handler - 2, *last = NULL;
-    if (strncmp(name, handler, sizeof handler - 1) != 0)
+    if (strncmp(name, handler, sizeof handler - 1) != 0) {
         return NULL;
+    }
     const char *close = end_bracket(name, open);
     int depth = 0;
     for (const char *at = open + 1; close != NULL && at < close; at++) {
         depth += (strchr("<({", *at) != NULL) - (strchr(">)}", *at) != NULL);
-        if (depth == 0 && strncmp(at, ", ", 2) == 0)
+        if (depth == 0 && strncmp(at, ", ", 2) == 0) {
             last = at + 2;
+        }
     }
     return last != NULL ? strndup(last, (size_t)(close - last) - (close[-1] == ' ')) : NULL;
 }
 
 char *short_name(const char *name, int width) {
     char *text = called_by_handler(name);
-    if (text == NULL)
+    if (text == NULL) {
         text = strdup(name);
-    if (text != NULL && name_width(text) > width)
+    }
+    if (text != NULL && name_width(text) > width) {
         leave_out_parameters(text);
-    if (text != NULL && name_width(text) > width)
+    }
+    if (text != NULL && name_width(text) > width) {
         leave_out_templates(text);
-    if (text != NULL && name_width(text) > width)
+    }
+    if (text != NULL && name_width(text) > width) {
         leave_out_namespaces(text, width);
+    }
     return text;
 }

@@ -84,8 +84,9 @@ static bool is_new_enough(int fd, const char *loader) {
     int other = loader[0] != '\0' ? open(loader, O_RDONLY | O_CLOEXEC) : -1;
     bool unknown = loader[0] != '\0' && other < 0;
     bool new = unknown || hd_libc_version_suffices(other >= 0 ? other : fd);
-    if (other >= 0)
+    if (other >= 0) {
         close(other);
+    }
     return new;
 }
 

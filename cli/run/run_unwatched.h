@@ -11,7 +11,11 @@
 #include "cli/run/run_options.h"
 
 /* Exit statuses, as of env and timeout. */
-enum { EXIT_BEFORE_START = 125, EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum {
+    EXIT_BEFORE_START = 125,
+    EXIT_NOT_RUN = 126,
+    EXIT_NOT_FOUND = 127
+};
 
 /* Becomes the program: nothing of us is in its way. Returns the exit status where that failed. */
 int run_unwatched(const struct run_options *o, const struct problem *why);

@@ -169,7 +169,10 @@ static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t dura
 }
 
 /* How a process ended, where it is not by itself: the signal's number. */
-enum { BY_ITSELF = 0, DEATH_UNKNOWN = -1 };
+enum {
+    BY_ITSELF = 0,
+    DEATH_UNKNOWN = -1
+};
 
 static void set_signal(json_t *report, int death) {
     const char *name = death != DEATH_UNKNOWN ? sigabbrev_np(death) : NULL;

@@ -10,7 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum log_form { LOG_OFF, LOG_TEXT, LOG_JSON };
+enum log_form {
+    LOG_OFF,
+    LOG_TEXT,
+    LOG_JSON
+};
 
 struct log_request {
     const char *method, *path, *address;

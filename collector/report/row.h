@@ -16,7 +16,11 @@
 
 #define ROW_ID_CHARS 36
 
-enum row_outcome { ROW_PENDING, ROW_STORED, ROW_REPEATED };
+enum row_outcome {
+    ROW_PENDING,
+    ROW_STORED,
+    ROW_REPEATED
+};
 
 struct row {
     char id[ROW_ID_CHARS + 1], repeat_of[ROW_ID_CHARS + 1];

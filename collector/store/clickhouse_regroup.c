@@ -10,7 +10,12 @@
 
 #include "collector/store/clickhouse_private.h"
 
-enum pass { WHOLE, PARTIAL, BRIEF, PASSES };
+enum pass {
+    WHOLE,
+    PARTIAL,
+    BRIEF,
+    PASSES
+};
 
 static bool begin(struct clickhouse *c) {
     struct clickhouse_place *at = &c->place;

@@ -87,7 +87,13 @@ static void texts_of(struct row *row, struct text_place out[ROW_TEXTS]) {
     memcpy(out, all, sizeof all);
 }
 
-enum { GROUPED = 1, IS_SESSION = 2, IS_HANG = 4, HANG_FREE = 8, BY_OWNER = 16 };
+enum {
+    GROUPED = 1,
+    IS_SESSION = 2,
+    IS_HANG = 4,
+    HANG_FREE = 8,
+    BY_OWNER = 16
+};
 
 static bool append(struct sqlite *s, struct row *row) {
     struct text_place texts[ROW_TEXTS];

@@ -99,7 +99,16 @@ static bool erase_one(struct sqlite *s, const struct row *row, const char *group
 }
 
 #define COLUMNS "rowid, id, coalesce(grouped, ''), kind, app, version, session, duration_ms, body"
-enum { ID = 1, GROUPED, KIND, APP, VERSION, SESSION, DURATION_MS, BODY };
+enum {
+    ID = 1,
+    GROUPED,
+    KIND,
+    APP,
+    VERSION,
+    SESSION,
+    DURATION_MS,
+    BODY
+};
 
 static void copy_column(char *to, size_t size, sqlite3_stmt *q, int column) {
     snprintf(to, size, "%s", (const char *)sqlite3_column_text(q, column));

@@ -316,7 +316,7 @@ void sqlite_add_groups(struct sqlite *s, const struct store_group_filter *filter
     f.days = sqlite_query(
         s, "SELECT sum(count), sum(total_ms) FROM group_day WHERE fingerprint = ?1 AND day >= ?2");
     if (f.all != NULL && f.days != NULL) {
-        void (*find)(struct search * f, bool hangs) = has_version(filter) ? find_page_of_version : find_page;
+        void (*find)(struct search *f, bool hangs) = has_version(filter) ? find_page_of_version : find_page;
         if (filter->kinds != STORE_OTHERS) {
             find(&f, true);
         }

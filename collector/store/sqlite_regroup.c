@@ -10,7 +10,12 @@
 
 #include "collector/store/sqlite_group.h"
 
-enum pass { WHOLE, PARTIAL, BRIEF, PASSES };
+enum pass {
+    WHOLE,
+    PARTIAL,
+    BRIEF,
+    PASSES
+};
 
 struct place {
     int pass;

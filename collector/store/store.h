@@ -37,7 +37,11 @@ void store_close(struct store *s);
 /* That of struct store_place, in MiB; 0: there is none. */
 long store_limit_mib(const struct store *s);
 
-enum store_result { STORE_DONE, STORE_FULL, STORE_FAILED };
+enum store_result {
+    STORE_DONE,
+    STORE_FULL,
+    STORE_FAILED
+};
 
 /* Adds all rows, and sets each outcome. When it returns STORE_DONE they are on disk, and each report is there
  * once, also where it was sent before. Else senders send all of them again. */
@@ -80,7 +84,12 @@ int store_unnamed(struct store *s, const char *build_id, char (*ids)[ROW_ID_CHAR
 bool store_end_unnamed(struct store *s, const char *build_id, const char *id);
 
 /* ---- keys: the store has their hashes only ---- */
-enum key_use { KEY_SEND, KEY_READ, KEY_ADMIN, KEY_USES };
+enum key_use {
+    KEY_SEND,
+    KEY_READ,
+    KEY_ADMIN,
+    KEY_USES
+};
 #define STORE_APP_BYTES 128
 struct store_key {
     int64_t id;
@@ -91,7 +100,11 @@ struct store_key {
     int64_t day, day_reports;      /* days since 1970, and what it has sent on that day */
 };
 #define STORE_KEYS_MAX 1000
-enum store_found { STORE_UNREAD = -1 /* the store failed */, STORE_NONE, STORE_FOUND };
+enum store_found {
+    STORE_UNREAD = -1 /* the store failed */,
+    STORE_NONE,
+    STORE_FOUND
+};
 /* The count, at most `max`; -1: they cannot be read. */
 int store_keys(struct store *s, struct store_key *keys, int max);
 /* Its number; -1: it failed. */
@@ -119,8 +132,18 @@ struct store_filter {
 };
 
 /* Which groups of the last `days`, and in which order: the largest, or the newest, first. "" or NULL: any. */
-enum store_order { STORE_BY_TIME, STORE_BY_COUNT, STORE_BY_USERS, STORE_BY_LAST, STORE_BY_FIRST };
-enum store_group_kinds { STORE_ALL_KINDS /* hangs first */, STORE_HANGS, STORE_OTHERS };
+enum store_order {
+    STORE_BY_TIME,
+    STORE_BY_COUNT,
+    STORE_BY_USERS,
+    STORE_BY_LAST,
+    STORE_BY_FIRST
+};
+enum store_group_kinds {
+    STORE_ALL_KINDS /* hangs first */,
+    STORE_HANGS,
+    STORE_OTHERS
+};
 struct store_group_filter {
     const char *app, *state; /* open (also what came again), resolved, ignored */
     const char *version;     /* of the app; then all sums are of its whole life, in place of `days` */

@@ -30,7 +30,13 @@ struct debug_state {
 };
 struct debug_state debug_folder_state(struct debug_folder *f, const char *id);
 
-enum debug_added { DEBUG_ADDED, DEBUG_OTHER_OFFSET, DEBUG_TOO_LARGE, DEBUG_FULL, DEBUG_FAILED };
+enum debug_added {
+    DEBUG_ADDED,
+    DEBUG_OTHER_OFFSET,
+    DEBUG_TOO_LARGE,
+    DEBUG_FULL,
+    DEBUG_FAILED
+};
 /* Adds a piece to the end of a file that has `size` bytes in the end. DEBUG_OTHER_OFFSET: the file does not
  * end at `offset`. */
 enum debug_added debug_folder_add(struct debug_folder *f, const char *id, int64_t offset, int64_t size,

@@ -16,7 +16,10 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* A game looks for events, and presents a frame: one loop, whose turn either of them ends. */
-enum { TCL = HD_WAIT_LIBRARY, GAME };
+enum {
+    TCL = HD_WAIT_LIBRARY,
+    GAME
+};
 
 /* The first frames are no evidence of a loop: a toolkit may present one before its loop begins. */
 #define FRAMES_BEFORE_A_LOOP 8
@@ -72,7 +75,9 @@ typedef long function(const void *, long);
     FRAME(vkQueuePresentKHR, (void *first, long what), what)
 
 #define NUMBER(name, PARAMETERS, second) NUMBER_##name,
-enum { FUNCTIONS(NUMBER, NUMBER) COUNT };
+enum {
+    FUNCTIONS(NUMBER, NUMBER) COUNT
+};
 #define FIRST_FRAME NUMBER_SDL_RenderPresent
 
 #define NAME(name, PARAMETERS, second) #name "\0"

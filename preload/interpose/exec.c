@@ -118,7 +118,14 @@ static bool find(const char *places, const char *name, char *path, size_t size) 
 
 /* ---- exec ------------------------------------------------------------------------------------- */
 
-enum way { BY_PATH, BY_NAME, BY_FD, BY_DIRECTORY, SPAWN, SPAWN_BY_NAME };
+enum way {
+    BY_PATH,
+    BY_NAME,
+    BY_FD,
+    BY_DIRECTORY,
+    SPAWN,
+    SPAWN_BY_NAME
+};
 
 struct call {
     enum way way;

@@ -33,10 +33,12 @@ uint64_t hd_reader_uleb(struct hd_reader *r) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
         uint8_t byte = hd_reader_u8(r);
-        if (shift < 64)
+        if (shift < 64) {
             value |= (uint64_t)(byte & 0x7f) << shift;
-        if ((byte & 0x80) == 0)
+        }
+        if ((byte & 0x80) == 0) {
             return value;
+        }
     }
     r->bad = true;
     return 0;
@@ -46,11 +48,13 @@ int64_t hd_reader_sleb(struct hd_reader *r) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
         uint8_t byte = hd_reader_u8(r);
-        if (shift < 64)
+        if (shift < 64) {
             value |= (uint64_t)(byte & 0x7f) << shift;
+        }
         if ((byte & 0x80) == 0) {
-            if (shift + 7 < 64 && (byte & 0x40) != 0)
+            if (shift + 7 < 64 && (byte & 0x40) != 0) {
                 value |= ~UINT64_C(0) << (shift + 7);
+            }
             return (int64_t)value;
         }
     }
@@ -103,27 +107,31 @@ static uint64_t base_of(struct hd_reader *r, uint8_t application, uint64_t here,
     default:
         base = 0;
     }
-    if (base == 0)
+    if (base == 0) {
         r->bad = true;
+    }
     return base;
 }
 
 uint64_t hd_reader_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_bases *bases) {
-    if (enc == HD_PE_OMIT)
+    if (enc == HD_PE_OMIT) {
         return 0;
+    }
     if (enc == HD_PE_ALIGNED) {
         hd_reader_skip(r, -r->at & 7);
         return hd_reader_u64(r);
     }
     uint64_t here = r->at;
     uint64_t value = number(r, enc & 0x0f);
-    if (value == 0) /* a null pointer is null in every encoding */
+    if (value == 0) { /* a null pointer is null in every encoding */
         return 0;
+    }
     value += base_of(r, enc & 0x70, here, bases);
     if ((enc & HD_PE_INDIRECT) != 0 && !r->bad) {
         uint64_t target = 0;
-        if (!hd_memory_read(r->memory, value, &target, sizeof target))
+        if (!hd_memory_read(r->memory, value, &target, sizeof target)) {
             r->bad = true;
+        }
         value = target;
     }
     return r->bad ? 0 : value;

@@ -56,8 +56,9 @@ static inline const uint8_t *hd_reader_take(struct hd_reader *r, uint32_t n) {
 __attribute__((always_inline)) static inline uint64_t hd_reader_bytes(struct hd_reader *r, uint32_t n) {
     uint64_t v = 0;
     const uint8_t *p = hd_reader_take(r, n);
-    if (p != NULL)
+    if (p != NULL) {
         memcpy(&v, p, n);
+    }
     return v;
 }
 
@@ -83,10 +84,11 @@ int64_t hd_reader_sleb(struct hd_reader *r);
 
 /* Steps over n bytes. */
 static inline void hd_reader_skip(struct hd_reader *r, uint64_t n) {
-    if (r->bad || n > r->end - r->at)
+    if (r->bad || n > r->end - r->at) {
         r->bad = true;
-    else
+    } else {
         r->at += n;
+    }
 }
 
 /* ---- encoded pointers (DW_EH_PE_*) ---------------------------------------------------------- */

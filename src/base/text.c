@@ -17,8 +17,9 @@ void hd_text_init(struct hd_text *t, char *buf, size_t size) {
 
 void hd_text_mem(struct hd_text *t, const char *s, size_t n) {
     size_t room = t->size - 1 - t->used;
-    if (n > room)
+    if (n > room) {
         n = room;
+    }
     memcpy(t->buf + t->used, s, n);
     t->used += n;
     t->buf[t->used] = 0;
@@ -58,8 +59,9 @@ void hd_text_u64(struct hd_text *t, uint64_t v) {
 }
 
 void hd_text_i64(struct hd_text *t, int64_t v) {
-    if (v < 0)
+    if (v < 0) {
         hd_text_mem(t, "-", 1);
+    }
     hd_text_padded(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, 1);
 }
 
@@ -85,18 +87,23 @@ void hd_text_hex_bytes(struct hd_text *t, const uint8_t *bytes, size_t n) {
 
 void hd_text_fixed(struct hd_text *t, double v, unsigned decimals) {
     uint64_t scale = 1;
-    if (decimals > 9)
+    if (decimals > 9) {
         decimals = 9;
-    for (unsigned i = 0; i < decimals; i++)
+    }
+    for (unsigned i = 0; i < decimals; i++) {
         scale *= 10;
-    if (!(v > -9e9 && v < 9e9))
+    }
+    if (!(v > -9e9 && v < 9e9)) {
         v = 0; /* also false for what is no number */
+    }
     uint64_t scaled = (uint64_t)((v < 0 ? -v : v) * (double)scale + 0.5);
-    if (v < 0 && scaled != 0)
+    if (v < 0 && scaled != 0) {
         hd_text_mem(t, "-", 1);
+    }
     hd_text_u64(t, scaled / scale);
-    if (decimals == 0)
+    if (decimals == 0) {
         return;
+    }
     hd_text_mem(t, ".", 1);
     hd_text_padded(t, scaled % scale, decimals);
 }

@@ -34,23 +34,23 @@ struct hd_regs {
 /* ---- frames ------------------------------------------------------------------------------- */
 
 enum hd_trust { /* how a frame was found, best first */
-                HD_TRUST_CONTEXT,
-                HD_TRUST_CFI,
-                HD_TRUST_SIGNAL, /* through a signal frame: pc is exact, not a return address */
-                HD_TRUST_FRAME_POINTER,
-                HD_TRUST_SCAN,
-                HD_TRUST_INFERRED,
+    HD_TRUST_CONTEXT,
+    HD_TRUST_CFI,
+    HD_TRUST_SIGNAL, /* through a signal frame: pc is exact, not a return address */
+    HD_TRUST_FRAME_POINTER,
+    HD_TRUST_SCAN,
+    HD_TRUST_INFERRED,
 };
 
 enum hd_stop { /* why a walk ended */
-               HD_STOP_ROOT,
-               HD_STOP_NO_UNWIND_INFORMATION,
-               HD_STOP_UNREADABLE,
-               HD_STOP_NO_PROGRESS,
-               HD_STOP_LIMIT,
-               HD_STOP_NO_ANSWER,
-               HD_STOP_EXITED,
-               HD_STOP_NO_ROOM, /* no signal was sent: its frame would not fit the thread's stack */
+    HD_STOP_ROOT,
+    HD_STOP_NO_UNWIND_INFORMATION,
+    HD_STOP_UNREADABLE,
+    HD_STOP_NO_PROGRESS,
+    HD_STOP_LIMIT,
+    HD_STOP_NO_ANSWER,
+    HD_STOP_EXITED,
+    HD_STOP_NO_ROOM, /* no signal was sent: its frame would not fit the thread's stack */
 };
 
 struct hd_frame {
@@ -75,7 +75,12 @@ static inline uint64_t hd_frame_key(const struct hd_frame *f) {
 
 /* ---- what a capture says ------------------------------------------------------------------ */
 
-enum hd_way { HD_WAY_FROZEN, HD_WAY_SIGNALLED, HD_WAY_SUSPENDED, HD_WAY_KERNEL };
+enum hd_way {
+    HD_WAY_FROZEN,
+    HD_WAY_SIGNALLED,
+    HD_WAY_SUSPENDED,
+    HD_WAY_KERNEL
+};
 
 enum hd_run_state {
     HD_RUN_RUNNING,

@@ -12,7 +12,12 @@
 #define HD_ALT_STACK_BYTES (64u * 1024u) /* the program's own SA_ONSTACK handlers will run on it too */
 #define HD_OUTSIDE_BYTES (16u * 1024u)   /* most that is copied of a stack whose bounds are not known */
 
-enum hd_mail_phase { HD_MAIL_IDLE, HD_MAIL_REQUESTED, HD_MAIL_COPYING, HD_MAIL_DONE };
+enum hd_mail_phase {
+    HD_MAIL_IDLE,
+    HD_MAIL_REQUESTED,
+    HD_MAIL_COPYING,
+    HD_MAIL_DONE
+};
 
 struct hd_mailbox {
     uint64_t word; /* atomic: sequence number << 2 | phase */

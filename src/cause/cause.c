@@ -58,8 +58,9 @@ static bool waits_for_memory(const struct hd_probe *e) {
 }
 
 static enum hd_cause_kind of_descriptor(const struct hd_probe *e) {
-    if (waits_for_memory(e))
+    if (waits_for_memory(e)) {
         return HD_CAUSE_PAGE_FAULT;
+    }
     switch ((enum hd_fd_kind)e->fd_kind) {
     case HD_FD_FILE:
         return HD_CAUSE_DISK;
@@ -88,27 +89,32 @@ static enum hd_cause_kind of_file(const struct hd_probe *e) {
 }
 
 static enum hd_cause_kind of_any_descriptor(const struct hd_probe *e) {
-    if (!e->has_fds)
+    if (!e->has_fds) {
         return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
-    if (e->fd_kind == HD_FD_INET)
+    }
+    if (e->fd_kind == HD_FD_INET) {
         return HD_CAUSE_NETWORK;
-    if (e->fd_kind == HD_FD_UNIX)
+    }
+    if (e->fd_kind == HD_FD_UNIX) {
         return of_local_socket(e);
+    }
     return e->child_alive || e->fd_kind == HD_FD_PROCESS ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
 }
 
 static enum hd_cause_kind of_call(const struct hd_probe *e) {
     bool uninterruptible = e->state == HD_RUN_UNINTERRUPTIBLE;
-    if (e->syscall_nr == HD_SYSCALL_NONE)
+    if (e->syscall_nr == HD_SYSCALL_NONE) {
         return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
+    }
     switch (hd_syscall_wait(e->syscall_nr)) {
     case HD_WAIT_DESCRIPTOR:
         return of_descriptor(e);
     case HD_WAIT_FILE:
         return of_file(e);
     case HD_WAIT_SOCKET:
-        if (waits_for_memory(e))
+        if (waits_for_memory(e)) {
             return HD_CAUSE_PAGE_FAULT;
+        }
         return e->fd_kind == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
     case HD_WAIT_ANY:
         return of_any_descriptor(e);
@@ -123,8 +129,9 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
                : e->collects == HD_COLLECTOR_V8 ? HD_CAUSE_GC /* its other threads work */
                                                 : HD_CAUSE_LOCK;
     case HD_WAIT_MEMORY:
-        if (e->vforked)
+        if (e->vforked) {
             return HD_CAUSE_CHILD;
+        }
         return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
     case HD_WAIT_OTHER:
         break;
@@ -138,8 +145,9 @@ bool hd_cause_waits_for_reply(const struct hd_probe *e) {
 }
 
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e) {
-    if (hd_cause_waits_for_reply(e))
+    if (hd_cause_waits_for_reply(e)) {
         return e->display ? HD_CAUSE_UI : HD_CAUSE_NETWORK;
+    }
     return of_call(e);
 }
 
@@ -151,8 +159,9 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
 
 /* Among who owned the lock, by the same vote. */
 static void add_owner(uint64_t *lead_ns, struct hd_probe *kept, uint64_t ns, int32_t owner) {
-    if (owner == 0)
+    if (owner == 0) {
         return;
+    }
     kept->several |= kept->lock_owner_tid != 0 && kept->lock_owner_tid != owner;
     if (kept->lock_owner_tid == owner) {
         *lead_ns += ns;
@@ -168,8 +177,9 @@ static void add_child(struct hd_cause_sums *s, uint64_t ns, const struct hd_prob
     const int32_t pid = e->child_pid;
     struct hd_probe *kept = &s->best[HD_CAUSE_CHILD].evidence;
     uint64_t *run_ns = &s->best[HD_CAUSE_CHILD].run_ns, *most_ns = &s->best[HD_CAUSE_CHILD].other_ns;
-    if (pid == 0)
+    if (pid == 0) {
         return;
+    }
     kept->several |= kept->child_pid != 0 && kept->child_pid != pid;
     *run_ns = s->best[HD_CAUSE_CHILD].run_pid == pid ? *run_ns + ns : ns;
     s->best[HD_CAUSE_CHILD].run_pid = pid;
@@ -184,8 +194,9 @@ static void add_child(struct hd_cause_sums *s, uint64_t ns, const struct hd_prob
  * candidate. */
 static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
                      const struct hd_probe *e) {
-    if (ns == 0)
+    if (ns == 0) {
         return;
+    }
     bool first = s->ns[kind] == 0;
     s->ns[kind] += ns;
     struct hd_probe *kept = &s->best[kind].evidence;
@@ -214,8 +225,9 @@ static uint64_t least(uint64_t a, uint64_t b) {
 /* What a blocked thread waits for. After a stop and a continue the kernel shows a wait with a time-out under
  * another name, and no arguments: it is still the call before. */
 static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_probe *e) {
-    if (e->syscall_nr == SYS_restart_syscall && s->call.for_ns != 0)
+    if (e->syscall_nr == SYS_restart_syscall && s->call.for_ns != 0) {
         return &s->call;
+    }
     s->call = *e;
     return &s->call;
 }
@@ -275,13 +287,15 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
     s->total_ns = least(s->total_ns, total_ns);
     s->delay_ns = least(s->delay_ns, total_ns);
-    for (int i = 0; i < HD_CAUSE_KINDS; i++)
+    for (int i = 0; i < HD_CAUSE_KINDS; i++) {
         s->ns[i] = least(s->ns[i], total_ns);
+    }
 }
 
 void hd_cause_forget_paths(struct hd_cause_sums *s) {
-    for (int i = 0; i < HD_CAUSE_KINDS; i++)
+    for (int i = 0; i < HD_CAUSE_KINDS; i++) {
         s->best[i].evidence.path[0] = s->best[i].evidence.peer[0] = '\0';
+    }
 }
 
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
@@ -290,9 +304,11 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     memset(out, 0, sizeof *out);
     out->syscall_nr = HD_SYSCALL_NONE;
     out->run_delay_ns = s->delay_ns;
-    for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) /* among equals the first in the enum, the better known */
-        if (i != HD_CAUSE_GC && s->ns[i] != 0 && s->ns[i] >= s->ns[kind])
+    for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) { /* among equals the first in the enum, the better known */
+        if (i != HD_CAUSE_GC && s->ns[i] != 0 && s->ns[i] >= s->ns[kind]) {
             kind = (enum hd_cause_kind)i;
+        }
+    }
     out->kind = (uint8_t)kind;
     hd_text_init(&t, out->detail, sizeof out->detail);
     const uint64_t collected_ns = hd_cause_collected_ns(s);
@@ -319,8 +335,9 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
         memcpy(out->path, e->path, sizeof out->path);
         memcpy(out->peer, e->peer, sizeof out->peer);
     }
-    if (kind == HD_CAUSE_CHILD)
+    if (kind == HD_CAUSE_CHILD) {
         out->child_pid = e->child_pid;
+    }
     if (kind == HD_CAUSE_LOCK || kind == HD_CAUSE_GIL) {
         out->lock_address = e->lock_address;
         out->lock_owner_tid = e->lock_owner_tid;
@@ -332,9 +349,11 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
 /* ---- deadlocks ---------------------------------------------------------------------------- */
 
 static int32_t owner_of(const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
-    for (uint32_t i = 0; i < count; i++)
-        if (edges[i].tid == tid)
+    for (uint32_t i = 0; i < count; i++) {
+        if (edges[i].tid == tid) {
             return edges[i].owner;
+        }
+    }
     return 0;
 }
 
@@ -357,14 +376,17 @@ bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, ui
     int32_t on_ring = tid;
     uint32_t n = 0;
     for (uint32_t i = 0; i < count && on_ring != 0;
-         i++) /* after as many steps as there are edges: on it, if any */
+         i++) { /* after as many steps as there are edges: on it, if any */
         on_ring = owner_of(edges, count, on_ring);
-    if (on_ring == 0)
+    }
+    if (on_ring == 0) {
         return false;
+    }
     int32_t ring[HD_DEADLOCK_MAX], at = on_ring;
     do {
-        if (n == HD_DEADLOCK_MAX || at == 0)
+        if (n == HD_DEADLOCK_MAX || at == 0) {
             return false;
+        }
         ring[n++] = at;
         at = owner_of(edges, count, at);
     } while (at != on_ring);

@@ -22,9 +22,18 @@ enum hd_fd_kind {
     HD_FD_PROCESS /* a pidfd, which is only waited for among others: it needs no name */
 };
 
-enum hd_pressure { HD_PRESSURE_MEMORY, HD_PRESSURE_CPU, HD_PRESSURE_IO, HD_PRESSURES };
+enum hd_pressure {
+    HD_PRESSURE_MEMORY,
+    HD_PRESSURE_CPU,
+    HD_PRESSURE_IO,
+    HD_PRESSURES
+};
 
-enum hd_collector { HD_COLLECTOR_NONE, HD_COLLECTOR_PYTHON, HD_COLLECTOR_V8 };
+enum hd_collector {
+    HD_COLLECTOR_NONE,
+    HD_COLLECTOR_PYTHON,
+    HD_COLLECTOR_V8
+};
 
 /* What a thread in a futex waits for, by the function that it called. */
 enum hd_lock_kind {

@@ -27,8 +27,9 @@ static void add_field(struct hd_text *t, const char *field, size_t size) {
 /* Nothing where the thread was in no call. */
 static void say_call(struct hd_text *t, const char *before, const struct hd_probe *e) {
     const char *call = e->syscall_nr == HD_SYSCALL_NONE ? NULL : hd_syscall_name(e->syscall_nr);
-    if (e->syscall_nr == HD_SYSCALL_NONE)
+    if (e->syscall_nr == HD_SYSCALL_NONE) {
         return;
+    }
     hd_text_str(t, before);
     if (call != NULL) {
         hd_text_str(t, call);
@@ -41,15 +42,17 @@ static void say_call(struct hd_text *t, const char *before, const struct hd_prob
 /* What the call is about: a file, a peer, or a kind of descriptor. */
 static void say_object(struct hd_text *t, const char *before, const struct hd_probe *e) {
     const char *kind = descriptor_name(e->fd_kind);
-    if (e->path[0] == 0 && e->peer[0] == 0 && kind == NULL)
+    if (e->path[0] == 0 && e->peer[0] == 0 && kind == NULL) {
         return;
+    }
     hd_text_str(t, before);
-    if (e->path[0] != 0)
+    if (e->path[0] != 0) {
         add_field(t, e->path, sizeof e->path);
-    else if (e->peer[0] != 0)
+    } else if (e->peer[0] != 0) {
         add_field(t, e->peer, sizeof e->peer);
-    else
+    } else {
         hd_text_str(t, kind);
+    }
 }
 
 const char *hd_cause_lock_name(uint8_t kind) {
@@ -194,8 +197,9 @@ static void say_page(struct hd_text *t, const struct hd_probe *e) {
 
 static void say_other(struct hd_text *t, const char *verb, const struct hd_probe *e) {
     hd_text_str(t, verb);
-    if (e->syscall_nr == HD_SYSCALL_NONE)
+    if (e->syscall_nr == HD_SYSCALL_NONE) {
         hd_text_str(t, ", no sample shows for what");
+    }
     say_call(t, " in ", e);
     say_object(t, e->path[0] != 0 ? " of " : " on ", e);
 }
@@ -216,16 +220,17 @@ static void say_several(struct hd_text *t, const struct hd_cause_sums *s, enum h
 static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
                      bool several) {
     const struct hd_probe *e = &s->best[kind].evidence;
-    if ((kind == HD_CAUSE_NETWORK || kind == HD_CAUSE_UI) && hd_cause_waits_for_reply(e))
+    if ((kind == HD_CAUSE_NETWORK || kind == HD_CAUSE_UI) && hd_cause_waits_for_reply(e)) {
         say_reply(t, e);
-    else if (several && e->syscall_nr != HD_SYSCALL_NONE)
+    } else if (several && e->syscall_nr != HD_SYSCALL_NONE) {
         say_several(t, s, kind);
-    else if (kind == HD_CAUSE_NETWORK || kind == HD_CAUSE_UI)
+    } else if (kind == HD_CAUSE_NETWORK || kind == HD_CAUSE_UI) {
         say_network(t, e);
-    else if (kind == HD_CAUSE_DISK)
+    } else if (kind == HD_CAUSE_DISK) {
         say_disk(t, e);
-    else
+    } else {
         say_other(t, kind == HD_CAUSE_SLEEP ? "slept" : "waited", e);
+    }
 }
 
 static uint64_t percent_of(uint64_t ns, const struct hd_cause_sums *s) {

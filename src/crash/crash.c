@@ -16,7 +16,9 @@
 
 /* The spec's six. SIGSYS is left to sandboxes, which handle it. */
 static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
-enum { SIGNALS = sizeof signals / sizeof signals[0] };
+enum {
+    SIGNALS = sizeof signals / sizeof signals[0]
+};
 
 struct hd_crash hd_crash;
 _Atomic uint32_t *_Atomic hd_crash_wake;

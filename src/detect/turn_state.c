@@ -17,7 +17,13 @@ static uint64_t old_age(const struct hd_limits *limits) {
     return age < (limits->frame_ns - 1) / 2 ? age : (limits->frame_ns - 1) / 2;
 }
 
-enum event { EV_GONE, EV_YOUNG, EV_OLD, EV_OVER, EVENTS };
+enum event {
+    EV_GONE,
+    EV_YOUNG,
+    EV_OLD,
+    EV_OVER,
+    EVENTS
+};
 
 struct row {
     uint8_t next;

@@ -14,21 +14,25 @@
 
 int hd_elf_read_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n) {
     size_t have = 0;
-    if (n == 0)
+    if (n == 0) {
         return -EFAULT;
+    }
     dst[0] = 0;
     while (have < n - 1) {
         size_t piece = PAGE - (size_t)((address + have) % PAGE);
-        if (piece > 256)
+        if (piece > 256) {
             piece = 256;
-        if (piece > n - 1 - have)
+        }
+        if (piece > n - 1 - have) {
             piece = n - 1 - have;
+        }
         if (!hd_memory_read(memory, address + have, dst + have, piece)) {
             dst[have] = 0;
             return have != 0 ? 0 : -EFAULT;
         }
-        if (strnlen(dst + have, piece) < piece)
+        if (strnlen(dst + have, piece) < piece) {
             return 0;
+        }
         have += piece;
     }
     dst[have] = 0;
@@ -40,25 +44,29 @@ static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes
                      struct hd_module *m) {
     uint8_t notes[NOTES_BYTES_MAX];
     Elf64_Nhdr note;
-    if (bytes > sizeof notes)
+    if (bytes > sizeof notes) {
         bytes = sizeof notes;
-    if (!hd_memory_read(memory, at, notes, bytes))
+    }
+    if (!hd_memory_read(memory, at, notes, bytes)) {
         return;
+    }
     uint64_t pad = align == 8 ? 7 : 3;
     for (uint64_t p = 0; bytes - p >= sizeof note;) {
         memcpy(&note, notes + p, sizeof note);
         uint64_t name = p + sizeof note;
         uint64_t desc = p + ((sizeof note + note.n_namesz + pad) & ~pad);
         uint64_t next = desc + ((note.n_descsz + pad) & ~pad);
-        if (desc > bytes || note.n_descsz > bytes - desc)
+        if (desc > bytes || note.n_descsz > bytes - desc) {
             return;
+        }
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
             m->build_id_bytes = (uint8_t)(note.n_descsz < HD_BUILD_ID_MAX ? note.n_descsz : HD_BUILD_ID_MAX);
             memcpy(m->build_id, notes + desc, m->build_id_bytes);
             return;
         }
-        if (next > bytes || next <= p)
+        if (next > bytes || next <= p) {
             return;
+        }
         p = next;
     }
 }
@@ -66,28 +74,33 @@ static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes
 /* The program headers. Returns how many, or a negative errno. */
 static int program_headers(const struct hd_memory *memory, uint64_t header, Elf64_Phdr *out) {
     Elf64_Ehdr e;
-    if (!hd_memory_read(memory, header, &e, sizeof e))
+    if (!hd_memory_read(memory, header, &e, sizeof e)) {
         return -EFAULT;
+    }
     if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-        e.e_ident[EI_DATA] != ELFDATA2LSB || e.e_phentsize != sizeof(Elf64_Phdr))
+        e.e_ident[EI_DATA] != ELFDATA2LSB || e.e_phentsize != sizeof(Elf64_Phdr)) {
         return -EINVAL;
+    }
     unsigned n = e.e_phnum < HD_PROGRAM_HEADERS_MAX ? e.e_phnum : HD_PROGRAM_HEADERS_MAX;
-    if (!hd_memory_read(memory, header + e.e_phoff, out, n * sizeof *out))
+    if (!hd_memory_read(memory, header + e.e_phoff, out, n * sizeof *out)) {
         return -EFAULT;
+    }
     return (int)n;
 }
 
 int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
     Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
     int n = program_headers(memory, m->header, ph);
-    if (n < 0)
+    if (n < 0) {
         return n;
+    }
     for (int i = 0; i < n; i++) {
         uint64_t at = m->bias + ph[i].p_vaddr;
-        if (ph[i].p_type == PT_NOTE && m->build_id_bytes == 0)
+        if (ph[i].p_type == PT_NOTE && m->build_id_bytes == 0) {
             build_id(memory, at, ph[i].p_filesz, ph[i].p_align, m);
-        else if (ph[i].p_type == PT_GNU_EH_FRAME && m->eh_frame_hdr == 0)
+        } else if (ph[i].p_type == PT_GNU_EH_FRAME && m->eh_frame_hdr == 0) {
             m->eh_frame_hdr = at;
+        }
     }
     return 0;
 }
@@ -95,11 +108,12 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
 int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m) {
     Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
     int n = program_headers(memory, m->header, ph);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (ph[i].p_type == PT_LOAD && ph[i].p_offset < PAGE) { /* the segment that holds the header */
             m->bias = m->header - (ph[i].p_vaddr - ph[i].p_offset);
             return 0;
         }
+    }
     return n < 0 ? n : -EINVAL;
 }
 
@@ -107,24 +121,29 @@ void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint
                           struct hd_module *m) {
     Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
     uint64_t lo = UINT64_MAX, hi = 0, mapped = 0, header = 0;
-    if (count > HD_PROGRAM_HEADERS_MAX || !hd_memory_read(memory, headers, ph, count * sizeof *ph))
+    if (count > HD_PROGRAM_HEADERS_MAX || !hd_memory_read(memory, headers, ph, count * sizeof *ph)) {
         return;
+    }
     for (uint64_t i = 0; i < count; i++) {
         uint64_t from = m->bias + ph[i].p_vaddr, to = from + ph[i].p_memsz;
-        if (ph[i].p_type != PT_LOAD)
+        if (ph[i].p_type != PT_LOAD) {
             continue;
+        }
         from -= from % PAGE;
-        if (ph[i].p_offset == 0)
+        if (ph[i].p_offset == 0) {
             header = from;
+        }
         lo = from < lo ? from : lo;
         hi = to > hi ? to : hi;
         mapped += to - from;
     }
-    if (header == 0 || m->lo < lo || m->hi > hi)
+    if (header == 0 || m->lo < lo || m->hi > hi) {
         return;
+    }
     m->header = header; /* of all its parts */
-    if (hi - lo - mapped > HOLES_MAX)
+    if (hi - lo - mapped > HOLES_MAX) {
         return;
+    }
     m->lo = lo;
     m->hi = hi;
 }

@@ -20,8 +20,9 @@ static uint32_t above(const struct hd_modules *m, uint64_t pc) {
         if (m->module[m->order[lo + half]].lo <= pc) {
             lo += half + 1;
             n -= half + 1;
-        } else
+        } else {
             n = half;
+        }
     }
     return lo;
 }
@@ -40,10 +41,12 @@ static int learn(struct hd_modules *m, uint64_t pc) {
         found.path = m->path_bytes;
     }
     int rc = m->find(m, pc, &found, path, room);
-    if (rc != 0)
+    if (rc != 0) {
         return -ENOENT;
-    if (!contains(&found, pc))
+    }
+    if (!contains(&found, pc)) {
         return -ENOENT;
+    }
     if (m->count == HD_MODULES_MAX) {
         m->lost++;
         return -ENOENT;
@@ -54,16 +57,18 @@ static int learn(struct hd_modules *m, uint64_t pc) {
     }
     uint32_t index = m->count++, at;
     m->module[index] = found;
-    for (at = index - m->gone; at > 0 && m->module[m->order[at - 1]].lo > found.lo; at--)
+    for (at = index - m->gone; at > 0 && m->module[m->order[at - 1]].lo > found.lo; at--) {
         m->order[at] = m->order[at - 1];
+    }
     m->order[at] = (uint16_t)index;
     m->last = index;
     return (int)index;
 }
 
 int hd_modules_at(struct hd_modules *m, uint64_t pc) {
-    if (m->last < m->count && contains(&m->module[m->last], pc))
+    if (m->last < m->count && contains(&m->module[m->last], pc)) {
         return (int)m->last;
+    }
     uint32_t next = above(m, pc);
     if (next > 0 && contains(&m->module[m->order[next - 1]], pc)) {
         m->last = m->order[next - 1];
@@ -74,9 +79,11 @@ int hd_modules_at(struct hd_modules *m, uint64_t pc) {
 
 int hd_modules_at_or_gone(struct hd_modules *m, uint64_t pc) {
     int index = hd_modules_at(m, pc);
-    for (uint32_t i = m->count; index < 0 && i-- > 0;)
-        if (contains(&m->module[i], pc))
+    for (uint32_t i = m->count; index < 0 && i-- > 0;) {
+        if (contains(&m->module[i], pc)) {
             index = (int)i;
+        }
+    }
     return index;
 }
 
@@ -102,26 +109,29 @@ bool hd_modules_still_valid(struct hd_modules *m, bool keep) {
     for (uint32_t i = 0; i < there; i++) {
         uint16_t index = m->order[i];
         m->module[index].gone = !is_same(m, &m->module[index]);
-        if (!m->module[index].gone)
+        if (!m->module[index].gone) {
             m->order[still++] = index;
+        }
     }
     m->gone = m->count - still;
     keep = keep && m->count < HD_MODULES_MAX && m->path_bytes < HD_MODULE_PATHS_BYTES;
-    if (m->gone != 0 && !keep)
+    if (m->gone != 0 && !keep) {
         hd_modules_reset(m);
-    else if (still != there) {
+    } else if (still != there) {
         m->resets++;
         m->last = HD_MODULES_MAX;
-    } else
+    } else {
         return true;
+    }
     return false;
 }
 
 /* /lib, /lib64, /libx32 ..., there or in /usr. */
 static bool is_below_lib(const char *path) {
     path += strncmp(path, "/usr/", 5) == 0 ? 4 : 0;
-    if (strncmp(path, "/lib", 4) != 0)
+    if (strncmp(path, "/lib", 4) != 0) {
         return false;
+    }
     for (path += 4; *path == 'x' || (*path >= '0' && *path <= '9'); path++) {
     }
     return *path == '/';
@@ -134,8 +144,9 @@ static bool is_shared_library(const char *path) {
     static const char share[] = "/usr/share/";
     bool found = false;
     for (size_t i = 0; strncmp(path, share, sizeof share - 1) == 0 && i < sizeof places / sizeof places[0];
-         i++)
+         i++) {
         found |= strncmp(path + sizeof share - 1, places[i], strlen(places[i])) == 0;
+    }
     return found;
 }
 
@@ -150,9 +161,11 @@ bool hd_module_path_is_system(const char *path) {
 /* python3.11, perl: what lies in the folder of that name is a library of the language. */
 static bool is_interpreter(const char *name) {
     static const char begins[][8] = {"python", "perl", "ruby", "node", "php", "lua", "java", "tcl", "guile"};
-    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
-        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -166,11 +179,12 @@ static bool is_named_like(const char *folder, size_t bytes, const char *program)
 bool hd_module_path_is_of_program(const char *path, const char *program) {
     bool found = false;
     size_t start = 0;
-    for (size_t i = 0; path[i] != '\0'; i++)
+    for (size_t i = 0; path[i] != '\0'; i++) {
         if (path[i] == '/') {
             found |= is_named_like(path + start, i - start, program);
             start = i + 1;
         }
+    }
     return found && program[0] != '\0' && !is_interpreter(program);
 }
 

@@ -31,20 +31,23 @@ static uint64_t dynamic_address(const struct hd_module *m, uint64_t value) {
 static bool read_dynamic(struct tables *t, uint64_t at) {
     for (unsigned i = 0; i < DYNAMIC_ENTRIES_MAX; i++) {
         Elf64_Dyn d;
-        if (!hd_memory_read(t->memory, at + i * sizeof d, &d, sizeof d))
+        if (!hd_memory_read(t->memory, at + i * sizeof d, &d, sizeof d)) {
             return false;
-        if (d.d_tag == DT_NULL)
+        }
+        if (d.d_tag == DT_NULL) {
             break;
-        if (d.d_tag == DT_SYMTAB)
+        }
+        if (d.d_tag == DT_SYMTAB) {
             t->symtab = dynamic_address(t->module, d.d_un.d_ptr);
-        else if (d.d_tag == DT_STRTAB)
+        } else if (d.d_tag == DT_STRTAB) {
             t->strtab = dynamic_address(t->module, d.d_un.d_ptr);
-        else if (d.d_tag == DT_STRSZ)
+        } else if (d.d_tag == DT_STRSZ) {
             t->strtab_bytes = d.d_un.d_val;
-        else if (d.d_tag == DT_GNU_HASH)
+        } else if (d.d_tag == DT_GNU_HASH) {
             t->hash = dynamic_address(t->module, d.d_un.d_ptr);
-        else if (d.d_tag == DT_VERSYM)
+        } else if (d.d_tag == DT_VERSYM) {
             t->versym = dynamic_address(t->module, d.d_un.d_ptr);
+        }
     }
     return t->symtab != 0 && t->strtab != 0 && t->hash != 0;
 }
@@ -53,20 +56,25 @@ static bool open_tables(struct hd_modules *m, uint32_t index, struct tables *t) 
     Elf64_Ehdr e;
     Elf64_Phdr ph;
     uint32_t head[4];
-    if (index >= m->count || m->module[index].gone)
+    if (index >= m->count || m->module[index].gone) {
         return false;
+    }
     *t = (struct tables){.memory = &m->memory, .module = &m->module[index]};
     if (!hd_memory_read(t->memory, t->module->header, &e, sizeof e) ||
-        memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+        memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) {
         return false;
+    }
     for (unsigned i = 0; i < e.e_phnum && i < HD_PROGRAM_HEADERS_MAX; i++) {
-        if (!hd_memory_read(t->memory, t->module->header + e.e_phoff + i * sizeof ph, &ph, sizeof ph))
+        if (!hd_memory_read(t->memory, t->module->header + e.e_phoff + i * sizeof ph, &ph, sizeof ph)) {
             return false;
-        if (ph.p_type != PT_DYNAMIC)
+        }
+        if (ph.p_type != PT_DYNAMIC) {
             continue;
+        }
         if (!read_dynamic(t, t->module->bias + ph.p_vaddr) ||
-            !hd_memory_read(t->memory, t->hash, head, sizeof head))
+            !hd_memory_read(t->memory, t->hash, head, sizeof head)) {
             return false;
+        }
         t->buckets = head[0];
         t->first = head[1];
         t->bloom_words = head[2];
@@ -91,8 +99,9 @@ static bool is_defined(const Elf64_Sym *s) {
 
 static uint32_t gnu_hash(const char *name) {
     uint32_t h = 5381;
-    for (; *name != 0; name++)
+    for (; *name != 0; name++) {
         h = h * 33 + (uint8_t)*name;
+    }
     return h;
 }
 
@@ -105,7 +114,9 @@ static bool is_named(const struct tables *t, const Elf64_Sym *s, const char *nam
 
 /* An older version of a function, for programs that were built against an older library. */
 static bool is_hidden(const struct tables *t, uint32_t symbol) {
-    enum { HIDDEN = 0x8000 };
+    enum {
+        HIDDEN = 0x8000
+    };
     uint16_t version = 0;
     return t->versym != 0 &&
            hd_memory_read(t->memory, t->versym + (uint64_t)symbol * sizeof version, &version,
@@ -124,22 +135,26 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
         (bloom >> hash % 64 & bloom >> (hash >> t.bloom_shift) % 64 & 1) == 0 ||
         !hd_memory_read(t.memory, buckets_at(&t) + (uint64_t)(hash % t.buckets) * 4, &symbol,
                         sizeof symbol) ||
-        symbol < t.first)
+        symbol < t.first) {
         return 0;
+    }
     for (uint32_t end = symbol + SYMBOLS_MAX; symbol < end; symbol++) {
         uint32_t link;
         Elf64_Sym s;
-        if (!hd_memory_read(t.memory, chain_at(&t, symbol), &link, sizeof link))
+        if (!hd_memory_read(t.memory, chain_at(&t, symbol), &link, sizeof link)) {
             return 0;
+        }
         if ((link | 1) == (hash | 1) &&
             hd_memory_read(t.memory, t.symtab + (uint64_t)symbol * sizeof s, &s, sizeof s) &&
             is_defined(&s) && is_named(&t, &s, name, length)) {
-            if (!is_hidden(&t, symbol))
+            if (!is_hidden(&t, symbol)) {
                 return t.module->bias + s.st_value;
+            }
             hidden = t.module->bias + s.st_value;
         }
-        if ((link & 1) != 0)
+        if ((link & 1) != 0) {
             break;
+        }
     }
     return hidden;
 }

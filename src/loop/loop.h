@@ -231,7 +231,11 @@ void hd_loop_note_outer(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
 
 /* What is known of one wait of a thread whose loop is recognised. */
-enum hd_wait_verdict { HD_WAIT_UNKNOWN, HD_WAIT_IDLE, HD_WAIT_BUSY };
+enum hd_wait_verdict {
+    HD_WAIT_UNKNOWN,
+    HD_WAIT_IDLE,
+    HD_WAIT_BUSY
+};
 
 /* A wait that turned out to be idle after it had begun at `began`: as if it had been marked then. Owner only.
  */

@@ -18,7 +18,10 @@ static inline uint64_t hd_ticks_read(void) {
 
 /* It has one rate, whatever the CPU does, and never stops. */
 static inline bool hd_ticks_invariant(void) {
-    enum { POWER_LEAF = 0x80000007, INVARIANT = 1 << 8 };
+    enum {
+        POWER_LEAF = 0x80000007,
+        INVARIANT = 1 << 8
+    };
     unsigned a, b, c, d = 0;
     return __get_cpuid(POWER_LEAF, &a, &b, &c, &d) != 0 && (d & INVARIANT) != 0;
 }

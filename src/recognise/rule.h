@@ -34,7 +34,11 @@ enum hd_wait_evidence {
 };
 
 /* Whether a function that runs a loop to its end is on a wait's stack. */
-enum hd_wait_enclosed { HD_ENCLOSED_UNKNOWN, HD_ENCLOSED, HD_NOT_ENCLOSED };
+enum hd_wait_enclosed {
+    HD_ENCLOSED_UNKNOWN,
+    HD_ENCLOSED,
+    HD_NOT_ENCLOSED
+};
 
 /* A wait as the rule sees it. */
 struct hd_seen_wait {

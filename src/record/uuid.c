@@ -10,8 +10,9 @@ void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]) {
     static const char hex[] = "0123456789abcdef";
     unsigned n = 0;
     for (unsigned i = 0; i < HD_UUID_BYTES; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
+        if (i == 4 || i == 6 || i == 8 || i == 10) {
             text[n++] = '-';
+        }
         text[n++] = hex[id[i] >> 4];
         text[n++] = hex[id[i] & 15];
     }
@@ -41,8 +42,9 @@ void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
         now = stamp > before ? stamp : before + 1;
     } while (!atomic_compare_exchange_weak(&last, &before, now));
 
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 6; i++) {
         id[i] = (uint8_t)(now >> (12 + 40 - 8 * i));
+    }
     id[6] = (uint8_t)(0x70 | ((now >> 8) & 0x0f));
     id[7] = (uint8_t)now;
     memcpy(id + 8, &random[1], 8);
@@ -52,8 +54,9 @@ void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
 void hd_uuid_make_at(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
     uint64_t ms = wall_ns / HD_NS_PER_MS, part = wall_ns % HD_NS_PER_MS * 4096 / HD_NS_PER_MS;
     hd_uuid_make(id, wall_ns);
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 6; i++) {
         id[i] = (uint8_t)(ms >> (40 - 8 * i));
+    }
     id[6] = (uint8_t)(0x70 | part >> 8);
     id[7] = (uint8_t)part;
 }

@@ -10,8 +10,9 @@
 #include "os/ticks.h"
 
 void hd_tree_pool_init(struct hd_tree_pool *pool) {
-    for (uint32_t i = 0; i < HD_TREE_POOL_NODES; i++)
+    for (uint32_t i = 0; i < HD_TREE_POOL_NODES; i++) {
         pool->node[i].sibling = (uint16_t)(i + 1 < HD_TREE_POOL_NODES ? i + 1 : HD_TREE_NONE);
+    }
     pool->free = 0;
     pool->used = 0;
 }
@@ -30,8 +31,9 @@ static void give_list(struct hd_tree *t, uint16_t work) {
         uint16_t next = n->sibling;
         if (n->child != HD_TREE_NONE) { /* its callees go before the rest of the list */
             uint16_t last = n->child;
-            while (pool->node[last].sibling != HD_TREE_NONE)
+            while (pool->node[last].sibling != HD_TREE_NONE) {
                 last = pool->node[last].sibling;
+            }
             pool->node[last].sibling = next;
             next = n->child;
         }
@@ -52,8 +54,9 @@ void hd_tree_free(struct hd_tree *t) {
 static uint32_t take_node(struct hd_tree *t, uint32_t parent, uint16_t *list) {
     struct hd_tree_pool *pool = t->pool;
     uint16_t i = pool->free;
-    if (i == HD_TREE_NONE)
+    if (i == HD_TREE_NONE) {
         return i;
+    }
     struct hd_tree_node *n = &pool->node[i];
     pool->free = n->sibling;
     pool->used++;
@@ -68,9 +71,11 @@ static uint32_t take_node(struct hd_tree *t, uint32_t parent, uint16_t *list) {
 static uint32_t step_down(struct hd_tree *t, uint32_t parent, const struct hd_frame *frame) {
     uint16_t *list = parent == HD_TREE_NONE ? &t->roots : &t->pool->node[parent].child;
     uint64_t key = hd_frame_key(frame);
-    for (uint32_t i = *list; i != HD_TREE_NONE; i = t->pool->node[i].sibling)
-        if (hd_frame_key(&t->pool->node[i].frame) == key)
+    for (uint32_t i = *list; i != HD_TREE_NONE; i = t->pool->node[i].sibling) {
+        if (hd_frame_key(&t->pool->node[i].frame) == key) {
             return i;
+        }
+    }
     return take_node(t, parent, list);
 }
 
@@ -87,13 +92,16 @@ uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t 
         /* Of a stack that is too deep the innermost half and the outermost half are kept. */
         const struct hd_frame *frame = &frames[i < HD_TREE_DEPTH_MAX / 2 ? count - 1 - i : depth - 1 - i];
         uint32_t next = step_down(t, at, frame);
-        if (next == HD_TREE_NONE)
+        if (next == HD_TREE_NONE) {
             break;
+        }
         struct hd_tree_node *n = &t->pool->node[next];
-        if (n->samples == 0 || i + 1 == depth)
+        if (n->samples == 0 || i + 1 == depth) {
             n->frame = *frame;
-        if (caller != NULL)
+        }
+        if (caller != NULL) {
             note_call(n, caller);
+        }
         caller = frame;
         at = next;
     }
@@ -118,16 +126,18 @@ void hd_tree_again(struct hd_tree *t, uint32_t leaf, uint64_t at_ns) {
 
 void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
     t->time_ns += ns;
-    for (uint32_t i = leaf; i != HD_TREE_NONE; i = t->pool->node[i].parent)
+    for (uint32_t i = leaf; i != HD_TREE_NONE; i = t->pool->node[i].parent) {
         t->pool->node[i].time_ns += ns;
+    }
 }
 
 /* A node that nothing is below. */
 static void give_node(struct hd_tree *t, uint32_t at) {
     struct hd_tree_node *n = &t->pool->node[at];
     uint16_t *link = n->parent == HD_TREE_NONE ? &t->roots : &t->pool->node[n->parent].child;
-    while (*link != at)
+    while (*link != at) {
         link = &t->pool->node[*link].sibling;
+    }
     *link = n->sibling;
     n->sibling = HD_TREE_NONE;
     give_list(t, (uint16_t)at);
@@ -142,20 +152,23 @@ void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
     t->samples--;
     for (uint32_t i = leaf; i != HD_TREE_NONE;) {
         uint32_t parent = t->pool->node[i].parent;
-        if (--t->pool->node[i].samples == 0)
+        if (--t->pool->node[i].samples == 0) {
             give_node(t, i);
+        }
         i = parent;
     }
 }
 
 uint64_t hd_tree_limit(struct hd_tree *t, uint64_t most_ns) {
     const uint64_t one_32 = 1ULL << 32;
-    if (t->time_ns <= most_ns)
+    if (t->time_ns <= most_ns) {
         return one_32;
+    }
     uint64_t scale_32 = hd_clock_ratio_32(most_ns, t->time_ns);
     t->time_ns = most_ns;
-    for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(t->pool, i))
+    for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(t->pool, i)) {
         t->pool->node[i].time_ns = hd_ticks_to_ns(t->pool->node[i].time_ns, scale_32);
+    }
     return scale_32;
 }
 
@@ -167,8 +180,9 @@ uint64_t hd_tree_limit(struct hd_tree *t, uint64_t most_ns) {
 static uint32_t worth(const struct hd_tree *t, uint32_t at) {
     const struct hd_tree_node *n = &t->pool->node[at];
     int64_t unseen_ns = (int64_t)(t->newest_ns - n->last_ns);
-    if (unseen_ns <= 0)
+    if (unseen_ns <= 0) {
         return WORTH_END;
+    }
     float ns = (float)(int64_t)n->time_ns, value = ns * ns / (float)unseen_ns;
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -180,8 +194,9 @@ static uint32_t limit_of(const struct hd_tree *t, uint32_t count) {
     uint32_t limit = 0;
     for (uint32_t step = WORTH_END / 2; step != 0; step /= 2) {
         uint32_t lighter = 0;
-        for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(t->pool, i))
+        for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(t->pool, i)) {
             lighter += worth(t, i) < limit + step;
+        }
         limit += lighter < count ? step : 0;
     }
     return limit;
@@ -196,26 +211,31 @@ void hd_tree_fold(struct hd_tree *t, uint32_t count) {
         if (goes) {
             give_list(t, node[at].child);
             node[at].child = HD_TREE_NONE;
-            if (node[at].parent != HD_TREE_NONE)
+            if (node[at].parent != HD_TREE_NONE) {
                 node[node[at].parent].folded_ns += (float)(int64_t)node[at].time_ns;
+            }
         }
         i = hd_tree_next(t->pool, at);
-        if (goes)
+        if (goes) {
             give_node(t, at);
+        }
     }
 }
 
 uint32_t hd_tree_left(const struct hd_tree *t, uint32_t leaf) {
-    while (leaf != HD_TREE_NONE && t->pool->node[leaf].samples == 0)
+    while (leaf != HD_TREE_NONE && t->pool->node[leaf].samples == 0) {
         leaf = t->pool->node[leaf].parent;
+    }
     return leaf;
 }
 
 uint32_t hd_tree_next(const struct hd_tree_pool *pool, uint32_t at) {
-    if (pool->node[at].child != HD_TREE_NONE)
+    if (pool->node[at].child != HD_TREE_NONE) {
         return pool->node[at].child;
-    while (at != HD_TREE_NONE && pool->node[at].sibling == HD_TREE_NONE)
+    }
+    while (at != HD_TREE_NONE && pool->node[at].sibling == HD_TREE_NONE) {
         at = pool->node[at].parent;
+    }
     return at == HD_TREE_NONE ? at : pool->node[at].sibling;
 }
 
@@ -244,8 +264,9 @@ static uint32_t heaviest(const struct hd_tree_pool *pool, uint32_t list, uint64_
     for (uint32_t i = list; i != HD_TREE_NONE; i = pool->node[i].sibling) {
         const struct hd_tree_node *n = &pool->node[i], *b = &pool->node[best];
         *sum_ns += n->time_ns;
-        if (n->time_ns > b->time_ns || (n->time_ns == b->time_ns && n->last_ns > b->last_ns))
+        if (n->time_ns > b->time_ns || (n->time_ns == b->time_ns && n->last_ns > b->last_ns)) {
             best = i;
+        }
     }
     return best;
 }
@@ -259,8 +280,9 @@ uint32_t hd_tree_hot_path(const struct hd_tree *t, uint32_t *nodes, uint32_t max
         nodes[count++] = at;
         uint32_t next = heaviest(t->pool, n->child, &sum_ns);
         if (next != HD_TREE_NONE &&
-            n->time_ns > sum_ns + (uint64_t)(int64_t)n->folded_ns + t->pool->node[next].time_ns)
+            n->time_ns > sum_ns + (uint64_t)(int64_t)n->folded_ns + t->pool->node[next].time_ns) {
             break;
+        }
         at = next;
     }
     return count;

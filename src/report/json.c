@@ -9,8 +9,9 @@
 #include "record/uuid.h"
 
 static void flush(struct hd_json *j) {
-    if (j->error == 0 && j->used != 0)
+    if (j->error == 0 && j->used != 0) {
         j->error = j->sink.put(j->sink.ctx, j->buf, j->used);
+    }
     j->used = 0;
 }
 
@@ -21,8 +22,9 @@ static void put(struct hd_json *j, const char *s, size_t n) {
         j->used += part;
         s += part;
         n -= part;
-        if (j->used == j->size)
+        if (j->used == j->size) {
             flush(j);
+        }
     }
 }
 
@@ -38,11 +40,13 @@ int hd_json_finish(struct hd_json *j) {
 
 /* Comma and name: what stands before a value. */
 static void begin(struct hd_json *j, const char *name) {
-    if (j->comma)
+    if (j->comma) {
         put(j, ",", 1);
+    }
     j->comma = true;
-    if (name == NULL)
+    if (name == NULL) {
         return;
+    }
     put(j, "\"", 1);
     put(j, name, strlen(name));
     put(j, "\":", 2);
@@ -81,29 +85,38 @@ void hd_json_end_array(struct hd_json *j) {
 static size_t utf8_bytes(const uint8_t *s, size_t n) {
     uint8_t lo = 0x80, hi = 0xbf; /* bounds of the second byte */
     size_t more;
-    if (s[0] < 0x80)
+    if (s[0] < 0x80) {
         return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+    }
+    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
         more = 1;
-    else if (s[0] >= 0xe0 && s[0] <= 0xef)
+    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
         more = 2;
-    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
         more = 3;
-    else
+    } else {
         return 0;
-    if (s[0] == 0xe0)
+    }
+    if (s[0] == 0xe0) {
         lo = 0xa0;
-    if (s[0] == 0xed)
+    }
+    if (s[0] == 0xed) {
         hi = 0x9f;
-    if (s[0] == 0xf0)
+    }
+    if (s[0] == 0xf0) {
         lo = 0x90;
-    if (s[0] == 0xf4)
+    }
+    if (s[0] == 0xf4) {
         hi = 0x8f;
-    if (n <= more || s[1] < lo || s[1] > hi)
+    }
+    if (n <= more || s[1] < lo || s[1] > hi) {
         return 0;
-    for (size_t i = 2; i <= more; i++)
-        if (s[i] < 0x80 || s[i] > 0xbf)
+    }
+    for (size_t i = 2; i <= more; i++) {
+        if (s[i] < 0x80 || s[i] > 0xbf) {
             return 0;
+        }
+    }
     return more + 1;
 }
 
@@ -139,13 +152,15 @@ void hd_json_mem(struct hd_json *j, const char *name, const char *text, size_t n
     put(j, "\"", 1);
     while (n != 0) {
         size_t run = 0;
-        while (run < n && is_plain(s[run]))
+        while (run < n && is_plain(s[run])) {
             run++;
+        }
         put(j, (const char *)s, run);
         s += run;
         n -= run;
-        if (n == 0)
+        if (n == 0) {
             break;
+        }
         size_t bytes = put_escaped(j, s, n);
         s += bytes;
         n -= bytes;
@@ -154,15 +169,17 @@ void hd_json_mem(struct hd_json *j, const char *name, const char *text, size_t n
 }
 
 void hd_json_str(struct hd_json *j, const char *name, const char *s) {
-    if (s != NULL)
+    if (s != NULL) {
         hd_json_mem(j, name, s, strlen(s));
+    }
 }
 
 /* ---- values that need no escape ----------------------------------------------------------- */
 
 void hd_json_u64(struct hd_json *j, const char *name, uint64_t v) {
-    if (v > INT64_MAX)
+    if (v > INT64_MAX) {
         v = INT64_MAX; /* readers hold 63 bits */
+    }
     char c[24];
     struct hd_text t;
     hd_text_init(&t, c, sizeof c);

@@ -11,8 +11,9 @@
 static int put(void *outbox, const char *bytes, size_t n) {
     struct hd_outbox *o = outbox;
     uint32_t used = atomic_load_explicit(&o->bytes, memory_order_relaxed);
-    if (n > sizeof o->text - used)
+    if (n > sizeof o->text - used) {
         return -EMSGSIZE;
+    }
     memcpy(o->text + used, bytes, n);
     atomic_store_explicit(&o->bytes, used + (uint32_t)n, memory_order_relaxed);
     return 0;
@@ -23,16 +24,19 @@ static bool take(struct hd_outbox *o) {
     uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
     for (;;) {
         uint32_t state = HD_OUTBOX_EMPTY;
-        if (atomic_compare_exchange_strong(&o->state, &state, HD_OUTBOX_FILLING))
+        if (atomic_compare_exchange_strong(&o->state, &state, HD_OUTBOX_FILLING)) {
             return true;
-        if (hd_os.futex_wait((uint32_t *)&o->state, state, until_ns, true) == -ETIMEDOUT)
+        }
+        if (hd_os.futex_wait((uint32_t *)&o->state, state, until_ns, true) == -ETIMEDOUT) {
             return state == HD_OUTBOX_FILLING;
+        }
     }
 }
 
 int hd_outbox_write(struct hd_outbox *o, const struct hd_report *r, struct hd_report_scratch *scratch) {
-    if (!take(o))
+    if (!take(o)) {
         return -ETIMEDOUT;
+    }
     atomic_store_explicit(&o->bytes, 0, memory_order_relaxed);
     int rc = hd_report_write(r, scratch, (struct hd_sink){.put = put, .ctx = o});
     atomic_store_explicit(&o->state, rc == 0 ? HD_OUTBOX_FULL : HD_OUTBOX_EMPTY, memory_order_release);

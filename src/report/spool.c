@@ -24,8 +24,9 @@
  * above. */
 int hd_spool_allow_owner(int fd, struct stat *st) {
     int r = hd_os.stat_at(fd, "", st, AT_EMPTY_PATH);
-    if (r == 0 && st->st_nlink <= 1 && (st->st_mode & 0600) != 0600)
+    if (r == 0 && st->st_nlink <= 1 && (st->st_mode & 0600) != 0600) {
         (void)hd_os.chmod_at(fd, "", (int)(st->st_mode | 0600)); /* the kernel takes what is mode */
+    }
     return r;
 }
 
@@ -40,8 +41,9 @@ static void allow_to_enter(int dir, const char *name, int place) {
         hd_text_str(&t, "/proc/thread-self/fd/");
         hd_text_u64(&t, (uint64_t)place);
         int r = hd_os.chmod_at(AT_FDCWD, path, (int)(st.st_mode | 0700));
-        if (r == -ENOENT) /* no /proc, in a root of the program's own */
+        if (r == -ENOENT) { /* no /proc, in a root of the program's own */
             (void)hd_os.chmod_at(dir, name, (int)(st.st_mode | 0700));
+        }
     }
 }
 
@@ -51,14 +53,17 @@ static void allow_to_enter(int dir, const char *name, int place) {
 static int enter_folder(int dir, const char *name) {
     const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
     int fd = hd_os.open_at(dir, name, flags, 0);
-    if (fd != -ENOENT)
+    if (fd != -ENOENT) {
         return fd;
+    }
     int r = hd_os.mkdir_at(dir, name, 0700);
-    if (r < 0 && r != -EEXIST)
+    if (r < 0 && r != -EEXIST) {
         return r;
+    }
     fd = hd_os.open_at(dir, name, r == 0 ? flags | O_NOFOLLOW : flags, 0);
-    if (r == 0 && fd >= 0)
+    if (r == 0 && fd >= 0) {
         allow_to_enter(dir, name, fd);
+    }
     return fd;
 }
 
@@ -67,13 +72,16 @@ static int enter_folder(int dir, const char *name) {
 static int enter_path(struct hd_spool *s, const char *path) {
     int fd = hd_os.open_at(AT_FDCWD, path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     while (fd >= 0) {
-        while (*path == '/')
+        while (*path == '/') {
             path++;
-        if (*path == 0)
+        }
+        if (*path == 0) {
             break;
+        }
         size_t n = 0;
-        while (path[n] != 0 && path[n] != '/')
+        while (path[n] != 0 && path[n] != '/') {
             n++;
+        }
         int next = -ENAMETOOLONG;
         if (n < sizeof s->name) {
             memcpy(s->name, path, n);
@@ -89,12 +97,14 @@ static int enter_path(struct hd_spool *s, const char *path) {
 }
 
 static int open_place(struct hd_spool *s, int place) {
-    if (place < 0)
+    if (place < 0) {
         return place;
+    }
     int fd = hd_os.open_at(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     hd_os_close(place);
-    if (fd < 0)
+    if (fd < 0) {
         return fd;
+    }
     s->dir_fd = fd;
     return 0;
 }
@@ -102,13 +112,15 @@ static int open_place(struct hd_spool *s, int place) {
 int hd_spool_open(struct hd_spool *s, const char *path) {
     *s = (struct hd_spool){
         .dir_fd = -1, .above_fd = -1, .max_reports = HD_SPOOL_REPORTS, .max_bytes = HD_SPOOL_BYTES};
-    if (path[0] == 0)
+    if (path[0] == 0) {
         return -ENOENT;
+    }
     int r = open_place(s, enter_path(s, path));
-    if (r == 0)
+    if (r == 0) {
         hd_spool_sweep(s->dir_fd);
-    else
+    } else {
         hd_spool_close(s);
+    }
     s->unopened = r;
     return r;
 }
@@ -117,8 +129,9 @@ int hd_spool_open(struct hd_spool *s, const char *path) {
 static int open_again(struct hd_spool *s) {
     int before = s->dir_fd;
     int r = s->above_fd < 0 ? -ENOENT : open_place(s, enter_folder(s->above_fd, s->name));
-    if (r == 0)
+    if (r == 0) {
         hd_os_close(before);
+    }
     return r;
 }
 
@@ -143,8 +156,9 @@ static int open_temp(struct hd_spool *s, const char *temp) {
     for (int i = 0; i < LOCK_TRIES; i++) {
         struct stat st;
         int fd = hd_os.open_at(s->dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd < 0)
+        if (fd < 0) {
             return fd;
+        }
         int r = hd_os.flock(fd, LOCK_EX | LOCK_NB); /* other errors: a file system without locks */
         if (r != -EWOULDBLOCK) {
             r = hd_spool_allow_owner(fd, &st);
@@ -153,8 +167,9 @@ static int open_temp(struct hd_spool *s, const char *temp) {
             } else if (r == 0 && st.st_nlink != 0) {
                 s->owner = st.st_uid;
                 r = hd_os.ftruncate(fd, 0);
-                if (r == 0)
+                if (r == 0) {
                     return fd;
+                }
             }
             if (r < 0) {
                 hd_os.unlink_at(s->dir_fd, temp);
@@ -171,10 +186,12 @@ static int put_in_file(void *ctx, const char *bytes, size_t n) {
     const int *fd = ctx;
     while (n != 0) {
         long written = hd_os.write(*fd, bytes, n);
-        if (written == -EINTR)
+        if (written == -EINTR) {
             continue;
-        if (written <= 0)
+        }
+        if (written <= 0) {
             return written < 0 ? (int)written : -EIO;
+        }
         bytes += written;
         n -= (size_t)written;
     }
@@ -193,27 +210,34 @@ static int note_failure(struct hd_spool *s, int error) {
 static void settle(struct hd_spool *s, const char *name) {
     int r = hd_os.fsync(s->dir_fd);
     int trimmed = hd_spool_what(name) == HD_SPOOL_REPORT ? hd_spool_trim(s, name) : 0;
-    if (trimmed < 0)
+    if (trimmed < 0) {
         r = trimmed;
-    if (r < 0)
+    }
+    if (r < 0) {
         s->error = -r;
+    }
 }
 
 /* `r` NULL: only the owner is learned. */
 static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                       const char *temp, const char *name) {
     int fd = open_temp(s, temp);
-    if (fd < 0)
+    if (fd < 0) {
         return fd;
+    }
     int result = -ECANCELED;
-    if (r != NULL)
+    if (r != NULL) {
         result = hd_report_write(r, scratch, (struct hd_sink){.put = put_in_file, .ctx = &fd});
-    if (result == 0)
+    }
+    if (result == 0) {
         result = hd_os.fsync(fd);
-    if (result == 0)
+    }
+    if (result == 0) {
         result = hd_os.rename_at(s->dir_fd, temp, name);
-    if (result < 0)
+    }
+    if (result < 0) {
         hd_os.unlink_at(s->dir_fd, temp);
+    }
     hd_os_close(fd); /* only now: its lock keeps sweepers away from the temporary name */
     return result;
 }
@@ -221,19 +245,23 @@ static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_r
 int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                    bool deferred) {
     char temp[HD_SPOOL_NAME_BYTES], name[HD_SPOOL_NAME_BYTES];
-    if (s->dir_fd < 0)
+    if (s->dir_fd < 0) {
         return note_failure(s, s->unopened < 0 ? s->unopened : -EBADF);
+    }
     hd_spool_name(temp, r->id, HD_SPOOL_TEMP);
     hd_spool_name(name, r->id, deferred ? HD_SPOOL_DEFERRED : HD_SPOOL_REPORT);
     int result = write_file(s, r, scratch, temp, name);
-    if (result == -ENOENT && open_again(s) == 0)
+    if (result == -ENOENT && open_again(s) == 0) {
         result = write_file(s, r, scratch, temp, name);
-    if (result < 0)
+    }
+    if (result < 0) {
         return note_failure(s, result);
+    }
     /* An update stands under a name that is on disk already: after a power cut it is the old text or the new,
      * either of them whole. */
-    if (r->complete || memcmp(s->stands, r->id, sizeof s->stands) != 0)
+    if (r->complete || memcmp(s->stands, r->id, sizeof s->stands) != 0) {
         settle(s, name);
+    }
     memcpy(s->stands, r->id, sizeof s->stands);
     return 0;
 }
@@ -252,8 +280,9 @@ int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
     hd_spool_name(deferred, id, HD_SPOOL_DEFERRED);
     hd_spool_name(name, id, HD_SPOOL_REPORT);
     int result = hd_os.rename_at(s->dir_fd, deferred, name);
-    if (result < 0)
+    if (result < 0) {
         return note_failure(s, result);
+    }
     settle(s, name);
     return 0;
 }

@@ -30,8 +30,9 @@ void hd_spool_name(char name[HD_SPOOL_NAME_BYTES], const uint8_t id[HD_UUID_BYTE
     struct hd_text t;
     hd_uuid_text(id, text);
     hd_text_init(&t, name, HD_SPOOL_NAME_BYTES);
-    if (what != HD_SPOOL_REPORT)
+    if (what != HD_SPOOL_REPORT) {
         hd_text_str(&t, ".");
+    }
     hd_text_str(&t, text);
     hd_text_str(&t, end_of[what]);
 }
@@ -40,20 +41,24 @@ static bool is_id(const char *s) {
     for (unsigned i = 0; i < ID_CHARS; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
         bool hex = (s[i] >= '0' && s[i] <= '9') || (s[i] >= 'a' && s[i] <= 'f');
-        if (dash ? s[i] != '-' : !hex)
+        if (dash ? s[i] != '-' : !hex) {
             return false; /* also at the end of a shorter name */
+        }
     }
     return true;
 }
 
 enum hd_spool_file hd_spool_what(const char *name) {
     bool hidden = name[0] == '.';
-    if (!is_id(name + hidden))
+    if (!is_id(name + hidden)) {
         return HD_SPOOL_OTHER;
+    }
     const char *end = name + hidden + ID_CHARS;
-    for (unsigned what = HD_SPOOL_OPEN; what > HD_SPOOL_OTHER; what--)
-        if (strcmp(end, end_of[what]) == 0 && hidden == (what != HD_SPOOL_REPORT))
+    for (unsigned what = HD_SPOOL_OPEN; what > HD_SPOOL_OTHER; what--) {
+        if (strcmp(end, end_of[what]) == 0 && hidden == (what != HD_SPOOL_REPORT)) {
             return (enum hd_spool_file)what;
+        }
+    }
     return HD_SPOOL_OTHER;
 }
 
@@ -68,8 +73,9 @@ int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, co
     _Alignas(struct dirent64) char entries[4096];
     /* A descriptor of its own begins at the first entry. */
     int fd = hd_os.open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd < 0)
+    if (fd < 0) {
         return fd;
+    }
     int result = 0;
     while (result == 0) {
         long n = hd_os.getdents(fd, entries, sizeof entries);
@@ -80,8 +86,9 @@ int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, co
         for (long at = 0; at < n && result == 0;) {
             const struct dirent64 *e = (const struct dirent64 *)(const void *)(entries + at);
             enum hd_spool_file what = hd_spool_what(e->d_name);
-            if (what != HD_SPOOL_OTHER)
+            if (what != HD_SPOOL_OTHER) {
                 result = each(ctx, what, e->d_name);
+            }
             at += e->d_reclen;
         }
     }
@@ -110,8 +117,9 @@ static int count_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct last *last = ctx;
     struct stat st;
     if (what != HD_SPOOL_REPORT || is_of_session(name) ||
-        hd_os.stat_at(last->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        hd_os.stat_at(last->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         return 0; /* a reader took it meanwhile */
+    }
     last->count += written_ns(&st, last->now_ns) > last->since_ns;
     return 0;
 }
@@ -119,13 +127,15 @@ static int count_one(void *ctx, enum hd_spool_file what, const char *name) {
 int hd_spool_count_last(struct hd_spool *s, uint64_t span_ns, uint32_t *count) {
     struct last last = {.dir_fd = s->dir_fd};
     int r = hd_os.wall_clock(&last.now_ns);
-    if (r < 0)
+    if (r < 0) {
         return r;
+    }
     /* a machine that does not keep the time begins in 1970 */
     last.since_ns = last.now_ns > span_ns ? last.now_ns - span_ns : 0;
     r = hd_spool_walk(s->dir_fd, count_one, &last);
-    if (r == 0)
+    if (r == 0) {
         *count = last.count + (last.now_ns - s->day_ns < span_ns ? s->day_dropped : 0);
+    }
     return r;
 }
 
@@ -144,22 +154,25 @@ static bool is_older(const struct sweep *sweep, const char *name, uint64_t age_n
 
 static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     const struct sweep *sweep = ctx;
-    if (what != HD_SPOOL_TEMP)
+    if (what != HD_SPOOL_TEMP) {
         return 0;
+    }
     /* A writer keeps its file locked: whoever gets the lock owns a dead one. (Process numbers lie in
      * containers.) */
     int fd = hd_os.open_at(sweep->dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     int locked = fd < 0 ? fd : hd_os.flock(fd, LOCK_EX | LOCK_NB);
-    if (locked == 0 || (locked != -EWOULDBLOCK && is_older(sweep, name, TEMP_AGE_NS)))
+    if (locked == 0 || (locked != -EWOULDBLOCK && is_older(sweep, name, TEMP_AGE_NS))) {
         hd_os.unlink_at(sweep->dir_fd, name);
+    }
     hd_os_close(fd);
     return 0;
 }
 
 void hd_spool_sweep(int dir_fd) {
     struct sweep sweep = {.dir_fd = dir_fd};
-    if (hd_os.wall_clock(&sweep.now_ns) == 0)
+    if (hd_os.wall_clock(&sweep.now_ns) == 0) {
         (void)hd_spool_walk(dir_fd, sweep_one, &sweep); /* what stays is swept at the next start */
+    }
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */
@@ -197,21 +210,26 @@ static int note_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct trim *trim = ctx;
     struct stat st;
     if (what != HD_SPOOL_REPORT || hd_os.stat_at(trim->spool->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        ((trim->folder.st_mode & S_ISVTX) != 0 && st.st_uid != trim->spool->owner))
+        ((trim->folder.st_mode & S_ISVTX) != 0 && st.st_uid != trim->spool->owner)) {
         return 0; /* the last: one like /tmp, where each user removes his own, and the limits are for these */
+    }
     trim->reports++;
     trim->bytes += (uint64_t)st.st_size;
-    if (strcmp(name, trim->keep) == 0)
+    if (strcmp(name, trim->keep) == 0) {
         return 0;
+    }
     struct old one = {.bytes = (uint64_t)st.st_size, .written_ns = written_ns(&st, trim->now_ns)};
     memcpy(one.name, name, strlen(name) + 1);
     uint32_t at = trim->count;
-    while (at != 0 && is_before(&one, &trim->oldest[at - 1]))
+    while (at != 0 && is_before(&one, &trim->oldest[at - 1])) {
         at--;
-    if (at == BATCH)
+    }
+    if (at == BATCH) {
         return 0;
-    if (trim->count < BATCH)
+    }
+    if (trim->count < BATCH) {
         trim->count++;
+    }
     memmove(&trim->oldest[at + 1], &trim->oldest[at], (trim->count - 1 - at) * sizeof trim->oldest[0]);
     trim->oldest[at] = one;
     return 0;
@@ -223,24 +241,30 @@ static bool is_over(const struct hd_spool *s, uint64_t reports, uint64_t bytes) 
 
 int hd_spool_trim(struct hd_spool *s, const char *keep) {
     struct trim trim = {.spool = s, .keep = keep};
-    if (s->max_reports == 0 && s->max_bytes == 0)
+    if (s->max_reports == 0 && s->max_bytes == 0) {
         return 0;
+    }
     int r = hd_os.wall_clock(&trim.now_ns);
-    if (r == 0)
+    if (r == 0) {
         r = hd_os.stat_at(s->dir_fd, "", &trim.folder, AT_EMPTY_PATH);
-    if (r < 0)
+    }
+    if (r < 0) {
         return r;
+    }
     do {
         trim.reports = trim.bytes = trim.count = 0;
         r = hd_spool_walk(s->dir_fd, note_one, &trim);
-        if (r < 0)
+        if (r < 0) {
             return r;
+        }
         for (uint32_t i = 0; i < trim.count && is_over(s, trim.reports, trim.bytes); i++) {
             r = hd_os.unlink_at(s->dir_fd, trim.oldest[i].name);
-            if (r < 0 && r != -ENOENT)
+            if (r < 0 && r != -ENOENT) {
                 return r;
-            if (r == 0)
+            }
+            if (r == 0) {
                 note_dropped(s, trim.now_ns, &trim.oldest[i]);
+            }
             trim.reports--;
             trim.bytes -= trim.oldest[i].bytes;
         }

@@ -8,8 +8,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/frame_times.h"
-
 #if defined(__x86_64__)
 #define ARCH "x86_64"
 #elif defined(__aarch64__)
@@ -38,40 +36,37 @@ size_t hd_report_scratch_bytes(void) {
 }
 
 static bool is_set(const uint8_t id[HD_UUID_BYTES]) {
-    for (unsigned i = 0; i < HD_UUID_BYTES; i++)
-        if (id[i] != 0)
+    for (unsigned i = 0; i < HD_UUID_BYTES; i++) {
+        if (id[i] != 0) {
             return true;
+        }
+    }
     return false;
 }
 
 /* A text of a fixed size, which need not end with a NUL; empty: left out. */
 static void write_field(struct hd_json *j, const char *name, const char *s, size_t size) {
     size_t n = strnlen(s, size);
-    if (n != 0)
+    if (n != 0) {
         hd_json_mem(j, name, s, n);
-}
-
-static void write_nonzero(struct hd_json *j, const char *name, uint64_t v) {
-    if (v != 0)
-        hd_json_u64(j, name, v);
-}
-
-/* Numbers that follow each other in the document: a table of them is less code than a call for each. */
-struct number {
-    uint16_t at; /* in the struct */
-    bool always; /* else only where it is not 0 */
-    char name[21];
-};
-
-static void write_numbers(struct hd_json *j, const void *of, const struct number *number, size_t count) {
-    for (; count > 0; count--, number++) {
-        uint64_t v = *(const uint64_t *)(const void *)((const char *)of + number->at);
-        if (v != 0 || number->always)
-            hd_json_u64(j, number->name, v);
     }
 }
 
-#define WRITE_NUMBERS(j, of, table) write_numbers(j, of, table, sizeof(table) / sizeof(table)[0])
+static void write_nonzero(struct hd_json *j, const char *name, uint64_t v) {
+    if (v != 0) {
+        hd_json_u64(j, name, v);
+    }
+}
+
+void hd_writer_numbers(struct hd_json *j, const void *of, const struct hd_writer_number *number,
+                       size_t count) {
+    for (; count > 0; count--, number++) {
+        uint64_t v = *(const uint64_t *)(const void *)((const char *)of + number->at);
+        if (v != 0 || number->always) {
+            hd_json_u64(j, number->name, v);
+        }
+    }
+}
 
 /* ---- parts -------------------------------------------------------------------------------- */
 
@@ -84,14 +79,17 @@ static void write_head(const struct hd_report *r, struct hd_json *j) {
     hd_json_u64(j, "excluded_ns", r->excluded_ns);
     write_nonzero(j, "threshold_ns", r->threshold_ns);
     hd_json_bool(j, "complete", r->complete);
-    if (r->unsure)
+    if (r->unsure) {
         hd_json_bool(j, "unsure", true);
-    if (is_set(r->repeat_of))
+    }
+    if (is_set(r->repeat_of)) {
         hd_json_uuid(j, "repeat_of", r->repeat_of);
+    }
     if (r->fingerprint != 0) {
         uint8_t bytes[8];
-        for (unsigned i = 0; i < 8; i++)
+        for (unsigned i = 0; i < 8; i++) {
             bytes[i] = (uint8_t)(r->fingerprint >> (56 - 8 * i));
+        }
         hd_json_hex_bytes(j, "fingerprint", bytes, sizeof bytes);
     }
 }
@@ -102,13 +100,16 @@ static void write_app(const struct hd_app *a, struct hd_json *j) {
     hd_json_str(j, "version", a->version);
     hd_json_str(j, "environment", a->environment);
     hd_json_str(j, "executable", a->executable);
-    if (a->build_id_bytes != 0)
+    if (a->build_id_bytes != 0) {
         hd_json_hex_bytes(j, "build_id", a->build_id, a->build_id_bytes);
+    }
     hd_json_i64(j, "pid", a->pid);
-    if (a->started_wall_ns != 0)
+    if (a->started_wall_ns != 0) {
         hd_json_time(j, "started_at", a->started_wall_ns);
-    if (is_set(a->session))
+    }
+    if (is_set(a->session)) {
         hd_json_uuid(j, "session", a->session);
+    }
     hd_json_end_object(j);
 }
 
@@ -118,21 +119,25 @@ static void write_host(const struct hd_host *h, struct hd_json *j) {
     hd_json_str(j, "os_version", h->os_version);
     hd_json_str(j, "kernel", h->kernel);
     hd_json_str(j, "arch", ARCH);
-    if (h->cpus > 0)
+    if (h->cpus > 0) {
         hd_json_i64(j, "cpus", h->cpus);
+    }
     write_nonzero(j, "memory_bytes", h->memory_bytes);
     hd_json_end_object(j);
 }
 
 static void write_process(const struct hd_report *r, struct hd_json *j) {
     hd_json_object(j, "process");
-    if (r->cpu_percent >= 0)
+    if (r->cpu_percent >= 0) {
         hd_json_fixed(j, "cpu_percent", r->cpu_percent, 1);
+    }
     write_nonzero(j, "rss_bytes", r->rss_bytes);
-    if (r->thread_count > 0)
+    if (r->thread_count > 0) {
         hd_json_i64(j, "thread_count", r->thread_count);
-    if (r->debugger)
+    }
+    if (r->debugger) {
         hd_json_bool(j, "debugger", true);
+    }
     hd_json_end_object(j);
 }
 
@@ -148,7 +153,7 @@ static void write_loop(const struct hd_report *r, struct hd_json *j) {
 }
 
 static void write_cause(const struct hd_cause *c, struct hd_json *j) {
-    static const struct number numbers[] = {
+    static const struct hd_writer_number numbers[] = {
         {offsetof(struct hd_cause, run_delay_ns), false, "run_delay_ns"},
         {offsetof(struct hd_cause, throttled_ns), false, "throttled_ns"},
         {offsetof(struct hd_cause, major_faults), false, "major_faults"},
@@ -166,18 +171,22 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     hd_writer_syscall(j, c->syscall_nr);
     write_field(j, "path", c->path, sizeof c->path);
     write_field(j, "peer", c->peer, sizeof c->peer);
-    if (c->child_pid != 0)
+    if (c->child_pid != 0) {
         hd_json_i64(j, "child_pid", c->child_pid);
-    WRITE_NUMBERS(j, c, numbers);
-    if (c->lock_address != 0)
+    }
+    HD_WRITER_NUMBERS(j, c, numbers);
+    if (c->lock_address != 0) {
         hd_json_hex(j, "lock_address", c->lock_address);
-    if (c->lock_owner_tid != 0)
+    }
+    if (c->lock_owner_tid != 0) {
         hd_json_i64(j, "lock_owner_tid", c->lock_owner_tid);
+    }
     hd_json_str(j, "lock_kind", hd_cause_lock_word(c->lock_kind));
     if (ring != 0) {
         hd_json_array(j, "deadlock");
-        for (uint32_t i = 0; i < ring && i < ring_max; i++)
+        for (uint32_t i = 0; i < ring && i < ring_max; i++) {
             hd_json_i64(j, NULL, c->deadlock[i]);
+        }
         hd_json_end_array(j);
     }
     hd_json_end_object(j);
@@ -189,24 +198,31 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
     hd_json_object(j, NULL);
     hd_json_i64(j, "tid", t->tid);
     write_field(j, "name", t->name, sizeof t->name);
-    if (t->watched)
+    if (t->watched) {
         hd_json_bool(j, "watched", true);
-    if (t->cpu_percent >= 0)
+    }
+    if (t->cpu_percent >= 0) {
         hd_json_fixed(j, "cpu_percent", t->cpu_percent, 1);
-    if (t->state != HD_THREAD_STATE_UNKNOWN)
+    }
+    if (t->state != HD_THREAD_STATE_UNKNOWN) {
         hd_json_str(j, "state", t->state < HD_RUN_GONE ? hd_state_names[t->state] : "gone");
-    if (t->state != HD_RUN_RUNNING)
+    }
+    if (t->state != HD_RUN_RUNNING) {
         hd_writer_syscall(j, t->syscall_nr);
+    }
     hd_json_str(j, "path", t->path);
-    if (t->waits_for_tid != 0)
+    if (t->waits_for_tid != 0) {
         hd_json_i64(j, "waits_for_tid", t->waits_for_tid);
-    if (t->error != 0)
+    }
+    if (t->error != 0) {
         hd_writer_error(j, t->error < 0 ? -t->error : t->error);
+    }
     if (t->count != 0) {
         hd_json_object(j, "stack");
         hd_json_array(j, "frames");
-        for (uint32_t i = 0; i < t->count; i++)
+        for (uint32_t i = 0; i < t->count; i++) {
             hd_writer_frame(r, w, &r->thread_frames[t->first + i], -1);
+        }
         hd_json_end_array(j);
         hd_writer_walk(j, t->stop, t->cut, t->way);
         hd_json_end_object(j);
@@ -216,9 +232,11 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
 
 static void write_threads(const struct hd_report *r, struct hd_report_scratch *w) {
     hd_json_array(&w->json, "threads");
-    for (uint32_t i = 0; i < r->thread_records; i++)
-        if (r->threads[i].tid != r->loop_tid) /* it has samples */
+    for (uint32_t i = 0; i < r->thread_records; i++) {
+        if (r->threads[i].tid != r->loop_tid) { /* it has samples */
             write_thread(r, w, &r->threads[i]);
+        }
+    }
     hd_json_end_array(&w->json);
     write_nonzero(&w->json, "threads_left_out", r->threads_left_out);
 }
@@ -233,8 +251,9 @@ static void write_modules(const struct hd_report *r, struct hd_report_scratch *w
         hd_json_str(j, "path", hd_writer_path(r, hd_module_path(r->modules, w->module_order[i])));
         hd_json_hex(j, "base", m->lo);
         hd_json_u64(j, "size", m->hi - m->lo);
-        if (m->build_id_bytes != 0)
+        if (m->build_id_bytes != 0) {
             hd_json_hex_bytes(j, "build_id", m->build_id, m->build_id_bytes);
+        }
         hd_json_end_object(j);
     }
     hd_json_end_array(j);
@@ -243,83 +262,13 @@ static void write_modules(const struct hd_report *r, struct hd_report_scratch *w
 static void write_monitor(const struct hd_monitor_cost *m, struct hd_json *j) {
 #define COST(name, always) \
     { offsetof(struct hd_monitor_cost, name), always, #name }
-    static const struct number numbers[] = {
+    static const struct hd_writer_number numbers[] = {
         COST(samples, true),      COST(interrupted_syscalls, true), COST(restarted_syscalls, true),
         COST(pause_max_ns, true), COST(pause_total_ns, true),       COST(cpu_ns, true),
         COST(late_max_ns, true),  COST(suppressed, false)};
     hd_json_object(j, "monitor");
-    WRITE_NUMBERS(j, m, numbers);
+    HD_WRITER_NUMBERS(j, m, numbers);
     hd_json_bool(j, "degraded", m->degraded);
-    hd_json_end_object(j);
-}
-
-static void write_histogram(const struct hd_session *s, struct hd_json *j) {
-    uint32_t used = HD_TURN_BUCKETS;
-    while (used != 0 && s->turn_histogram[used - 1] == 0)
-        used--;
-    hd_json_array(j, "turn_histogram");
-    for (uint32_t i = 0; i < used; i++)
-        hd_json_u64(j, NULL, s->turn_histogram[i]);
-    hd_json_end_array(j);
-}
-
-/* Buckets that no frame is in are left out; the last has no end. */
-static void write_frame_histogram(const struct hd_session *s, struct hd_json *j) {
-    hd_json_array(j, "frame_histogram");
-    for (uint32_t i = 0; i < HD_FRAME_BUCKETS; i++) {
-        if (s->frame_histogram[i] == 0)
-            continue;
-        hd_json_object(j, NULL);
-        if (i < HD_FRAME_BUCKETS - 1)
-            hd_json_u64(j, "below_ns", hd_frame_bound_us[i] * HD_NS_PER_US);
-        hd_json_u64(j, "count", s->frame_histogram[i]);
-        hd_json_end_object(j);
-    }
-    hd_json_end_array(j);
-}
-
-#define OF_SESSION(member, always, name) \
-    { offsetof(struct hd_session, member), always, name }
-
-static void write_frames(const struct hd_session *s, struct hd_json *j) {
-    static const struct number numbers[] = {
-        OF_SESSION(frames, true, "frames_presented"), OF_SESSION(frames_dropped, true, "frames_dropped"),
-        OF_SESSION(hitch_ns, true, "hitch_ns"), OF_SESSION(frame_ns, true, "frame_ns")};
-    uint64_t timed = 0;
-    for (uint32_t i = 0; i < HD_FRAME_BUCKETS; i++)
-        timed += s->frame_histogram[i];
-    WRITE_NUMBERS(j, s, numbers);
-    if (s->frame_ns != 0) {
-        hd_json_fixed(j, "frames_per_second", (double)timed * 1e9 / (double)s->frame_ns, 2);
-        hd_json_fixed(j, "hitch_ratio", (double)s->hitch_ns * 1e3 / (double)s->frame_ns, 3);
-    }
-    write_frame_histogram(s, j);
-}
-
-static void write_session(const struct hd_session *s, struct hd_json *j) {
-    static const struct number numbers[] = {
-        OF_SESSION(used_ns, true, "used_ns"),      OF_SESSION(foreground_ns, false, "foreground_ns"),
-        OF_SESSION(launch_ns, false, "launch_ns"), OF_SESSION(idle_ns, true, "idle_ns"),
-        OF_SESSION(busy_ns, true, "busy_ns"),      OF_SESSION(hangs, true, "hangs"),
-        OF_SESSION(hang_ns, true, "hang_ns"),      OF_SESSION(turns, true, "turns")};
-    static const struct number suppressed[] = {OF_SESSION(suppressed_count, true, "count"),
-                                               OF_SESSION(suppressed_total_ns, true, "total_ns"),
-                                               OF_SESSION(suppressed_max_ns, true, "max_ns")};
-    hd_json_object(j, "session");
-    WRITE_NUMBERS(j, s, numbers);
-    write_histogram(s, j);
-    if (s->frames != 0)
-        write_frames(s, j);
-    write_nonzero(j, "reports_dropped", s->reports_dropped);
-    write_nonzero(j, "withdrawn", s->withdrawn);
-    if (s->suppressed_count != 0) {
-        hd_json_array(j, "suppressed");
-        hd_json_object(j, NULL);
-        WRITE_NUMBERS(j, s, suppressed);
-        hd_json_end_object(j);
-        hd_json_end_array(j);
-    }
-    hd_json_str(j, "previous_end", s->previous_end);
     hd_json_end_object(j);
 }
 
@@ -332,18 +281,22 @@ static void write_crash(const struct hd_report *r, struct hd_json *j) {
     } signals[] = {{SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
                    {SIGILL, "SIGILL"},   {SIGSEGV, "SIGSEGV"}, {SIGTRAP, "SIGTRAP"}};
     hd_json_object(j, "crash");
-    for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++)
-        if (signals[i].number == c->signal)
+    for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        if (signals[i].number == c->signal) {
             hd_json_str(j, "signal", signals[i].name);
+        }
+    }
     hd_json_i64(j, "code", c->code);
-    if (c->code > 0)
+    if (c->code > 0) {
         hd_json_hex(j, "address", c->address);
+    }
     hd_json_u64(j, "tid", (uint64_t)c->tid);
     if (e != NULL && e->type[0] != 0) {
         hd_json_object(j, "exception");
         write_field(j, "type", e->type, sizeof e->type);
-        if (!r->without_paths) /* it may name a file or a person */
+        if (!r->without_paths) { /* it may name a file or a person */
             write_field(j, "what", e->what, sizeof e->what);
+        }
         hd_json_end_object(j);
     }
     hd_json_end_object(j);
@@ -372,26 +325,36 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     write_app(r->app != NULL ? r->app : &no_app, j);
     write_host(r->host != NULL ? r->host : &no_host, j);
     write_process(r, j);
-    if (r->loop_name != NULL)
+    if (r->loop_name != NULL) {
         write_loop(r, j);
-    if (r->cause != NULL)
+    }
+    if (r->cause != NULL) {
         write_cause(r->cause, j);
-    if (r->tree != NULL)
+    }
+    if (r->tree != NULL) {
         hd_writer_hot_stack(r, w);
-    if (r->tree != NULL && !r->brief)
+    }
+    if (r->tree != NULL && !r->brief) {
         hd_writer_samples(r, w);
-    if (r->thread_records != 0 && !r->brief)
+    }
+    if (r->thread_records != 0 && !r->brief) {
         write_threads(r, w);
-    if (w->modules_used != 0)
+    }
+    if (w->modules_used != 0) {
         write_modules(r, w);
-    if (r->monitor != NULL)
+    }
+    if (r->monitor != NULL) {
         write_monitor(r->monitor, j);
-    if (r->session != NULL)
-        write_session(r->session, j);
-    if (r->crash != NULL)
+    }
+    if (r->session != NULL) {
+        hd_writer_session(r->session, j);
+    }
+    if (r->crash != NULL) {
         write_crash(r, j);
-    if (r->cpu_use != NULL)
+    }
+    if (r->cpu_use != NULL) {
         write_cpu_use(r->cpu_use, j);
+    }
     hd_json_end_object(j);
     return hd_json_finish(j);
 }

@@ -40,4 +40,15 @@ void hd_writer_error(struct hd_json *j, int error);
 void hd_writer_hot_stack(const struct hd_report *r, struct hd_report_scratch *w);
 void hd_writer_samples(const struct hd_report *r, struct hd_report_scratch *w);
 
+/* Numbers that follow each other in the document: a table of them is less code than a call for each. */
+struct hd_writer_number {
+    uint16_t at; /* in the struct */
+    bool always; /* else only where it is not 0 */
+    char name[21];
+};
+void hd_writer_numbers(struct hd_json *j, const void *of, const struct hd_writer_number *number,
+                       size_t count);
+#define HD_WRITER_NUMBERS(j, of, table) hd_writer_numbers(j, of, table, sizeof(table) / sizeof(table)[0])
+void hd_writer_session(const struct hd_session *s, struct hd_json *j);
+
 #endif

@@ -50,8 +50,9 @@ static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scra
     *index = r->modules == NULL ? -1
              : f->start != 0    ? hd_modules_at_or_gone(r->modules, pc)
                                 : hd_modules_at(r->modules, pc);
-    if (*index < 0 || *index >= (int)HD_MODULES_MAX)
+    if (*index < 0 || *index >= (int)HD_MODULES_MAX) {
         return HD_WRITER_NONE;
+    }
     if (w->module_place[*index] == HD_WRITER_NONE) {
         w->module_order[w->modules_used] = (uint16_t)*index;
         w->module_place[*index] = (uint16_t)w->modules_used++;
@@ -62,17 +63,21 @@ static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scra
 /* The system's folders say nothing of who runs the program, and a module's file has to be found for names. */
 static bool is_of_system(const char *path) {
     static const char folders[][8] = {"/usr/", "/lib/", "/lib64/", "/lib32/", "/opt/", "["};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
 const char *hd_writer_path(const struct hd_report *r, const char *path) {
-    if (path == NULL || !r->without_paths || is_of_system(path))
+    if (path == NULL || !r->without_paths || is_of_system(path)) {
         return path;
-    for (const char *at = path; *at != '\0'; at++)
+    }
+    for (const char *at = path; *at != '\0'; at++) {
         path = *at == '/' ? at + 1 : path;
+    }
     return path;
 }
 
@@ -87,28 +92,33 @@ void hd_writer_frame(const struct hd_report *r, struct hd_report_scratch *w, con
         const struct hd_module *m = &r->modules->module[index];
         hd_json_u64(j, "module", place);
         hd_json_hex(j, "offset", f->pc - m->bias);
-        if (f->script == 0 && f->start >= m->lo && f->start < m->hi)
+        if (f->script == 0 && f->start >= m->lo && f->start < m->hi) {
             hd_json_hex(j, "start", f->start - m->bias);
+        }
     }
     if (f->script != 0 && r->scripts != NULL) { /* to readers of modules it is a part of the interpreter */
         hd_json_str(j, "function", hd_script_name(r->scripts, f));
-        if (hd_script_file(r->scripts, f)[0] != '\0')
+        if (hd_script_file(r->scripts, f)[0] != '\0') {
             hd_json_str(j, "file", hd_writer_path(r, hd_script_file(r->scripts, f)));
-        if (f->at != 0)
+        }
+        if (f->at != 0) {
             hd_json_u64(j, "line", f->at);
+        }
         hd_json_bool(j, "inlined", true);
         hd_json_str(j, "language", hd_script_language_name(r->scripts, f));
     }
-    if (share >= 0)
+    if (share >= 0) {
         hd_json_fixed(j, "share", share, 4);
+    }
     hd_json_str(j, "trust", NAME_OF(trust_names, f->trust));
     hd_json_end_object(j);
 }
 
 void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way) {
     hd_json_str(j, "stop", NAME_OF(stop_names, stop));
-    if (cut != 0)
+    if (cut != 0) {
         hd_json_u64(j, "cut", cut);
+    }
     hd_json_str(j, "capture", NAME_OF(way_names, way));
 }
 
@@ -116,8 +126,9 @@ void hd_writer_syscall(struct hd_json *j, int32_t nr) {
     const char *name = hd_syscall_name(nr);
     char text[16];
     struct hd_text t;
-    if (nr == HD_SYSCALL_NONE)
+    if (nr == HD_SYSCALL_NONE) {
         return;
+    }
     hd_text_init(&t, text, sizeof text);
     hd_text_i64(&t, nr);
     hd_json_str(j, "syscall", name != NULL ? name : text);
@@ -133,8 +144,9 @@ void hd_writer_hot_stack(const struct hd_report *r, struct hd_report_scratch *w)
     const struct hd_tree *tree = r->tree;
     struct hd_json *j = &w->json;
     uint32_t count = hd_tree_hot_path(tree, w->path, HD_TREE_DEPTH_MAX);
-    if (count == 0 && r->taken == 0)
+    if (count == 0 && r->taken == 0) {
         return;
+    }
     hd_json_object(j, "hot_stack");
     hd_json_array(j, "frames");
     for (uint32_t i = count; i-- != 0;) {
@@ -167,8 +179,9 @@ static void write_stacks(const struct hd_report *r, struct hd_report_scratch *w)
     hd_json_array(j, "stacks");
     for (uint32_t i = 0; i < r->timeline_count; i++) {
         const struct hd_timeline_entry *e = timeline_at(r, i);
-        if (e->leaf >= HD_TREE_POOL_NODES || w->stack_place[e->leaf] != HD_WRITER_NONE)
+        if (e->leaf >= HD_TREE_POOL_NODES || w->stack_place[e->leaf] != HD_WRITER_NONE) {
             continue;
+        }
         w->stack_place[e->leaf] = stacks++;
         hd_json_object(j, NULL);
         hd_json_array(j, "frames");
@@ -193,11 +206,13 @@ static void write_timeline(const struct hd_report *r, struct hd_report_scratch *
         hd_json_object(j, NULL);
         hd_json_u64(j, "at_ns", e->at_ns > r->started_ns ? e->at_ns - r->started_ns : 0);
         hd_json_u64(j, "for_ns", e->for_ns);
-        if (e->leaf < HD_TREE_POOL_NODES)
+        if (e->leaf < HD_TREE_POOL_NODES) {
             hd_json_u64(j, "stack", w->stack_place[e->leaf]);
+        }
         hd_json_str(j, "state", NAME_OF(hd_state_names, e->state));
-        if (e->state != HD_RUN_RUNNING)
+        if (e->state != HD_RUN_RUNNING) {
             hd_writer_syscall(j, e->syscall_nr);
+        }
         hd_json_end_object(j);
     }
     hd_json_end_array(j);
@@ -210,8 +225,9 @@ static uint32_t first_of_function(const struct hd_tree_pool *pool, struct hd_rep
     uint64_t key = hd_frame_key(&pool->node[at].frame);
     uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15 >> 52) % HD_WRITER_HASH;
     while (w->function[slot] != HD_WRITER_NONE) {
-        if (hd_frame_key(&pool->node[w->function[slot]].frame) == key)
+        if (hd_frame_key(&pool->node[w->function[slot]].frame) == key) {
             return w->function[slot];
+        }
         slot = (slot + 1) % HD_WRITER_HASH;
     }
     w->function[slot] = (uint16_t)at;

@@ -13,7 +13,13 @@
 #define WALK_MAX 4096u /* a recursion is deeper than it is named: its callers are named, too */
 #define TAG_BITS 3u    /* of a reference, 3.14 */
 
-enum { OWNED_BY_THREAD, OWNED_BY_GENERATOR, OWNED_BY_OBJECT, OWNED_BY_INTERPRETER, OWNED_BY_C_STACK };
+enum {
+    OWNED_BY_THREAD,
+    OWNED_BY_GENERATOR,
+    OWNED_BY_OBJECT,
+    OWNED_BY_INTERPRETER,
+    OWNED_BY_C_STACK
+};
 
 struct native { /* the stack */
     const struct hd_frame *frames;

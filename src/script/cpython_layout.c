@@ -19,7 +19,11 @@
 #define COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */
 #define WORDS 83u                           /* of _Py_DebugOffsets, as far as they matter */
 
-enum { COOKIE_WORD = 0, VERSION_WORD = 1, FREE_THREADED_WORD = 2 };
+enum {
+    COOKIE_WORD = 0,
+    VERSION_WORD = 1,
+    FREE_THREADED_WORD = 2
+};
 
 static const struct hd_cpython_layout layouts[] = {
     {32,        0,    8,     8,   24,  176, 0,

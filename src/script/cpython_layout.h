@@ -29,14 +29,26 @@ enum {
 };
 
 /* _PyCFrame: a record in the C frame of each call of the interpreter, 3.11 and 3.12. */
-enum { PY_CFRAME_CURRENT_311 = 8, PY_CFRAME_PREVIOUS_311 = 16, PY_CFRAME_BYTES = 24 };
+enum {
+    PY_CFRAME_CURRENT_311 = 8,
+    PY_CFRAME_PREVIOUS_311 = 16,
+    PY_CFRAME_BYTES = 24
+};
 
 /* A call of the interpreter runs one PyFrameObject up to 3.10, then a list of _PyInterpreterFrame: its last
  * one has `is_entry` set in 3.11; from 3.12 on a frame without a function ends it, which is in the C frame.
  */
-enum hd_cpython_frames { PY_FRAME_OBJECTS, PY_ENTRY_FLAG, PY_ENTRY_FRAME };
+enum hd_cpython_frames {
+    PY_FRAME_OBJECTS,
+    PY_ENTRY_FLAG,
+    PY_ENTRY_FRAME
+};
 
-enum hd_cpython_lines { PY_LNOTAB, PY_LINE_RANGES, PY_LOCATIONS };
+enum hd_cpython_lines {
+    PY_LNOTAB,
+    PY_LINE_RANGES,
+    PY_LOCATIONS
+};
 
 /* Offsets. The first members are in the order in which cpython_layout.c finds them in _Py_DebugOffsets. */
 struct hd_cpython_layout {

@@ -24,7 +24,10 @@
 #define HD_V8_COLLECTOR_FUNCTIONS 4u
 #define HD_SCRIPT_CACHE 128u /* a power of two */
 
-enum hd_script_language { HD_SCRIPT_PYTHON, HD_SCRIPT_JAVASCRIPT };
+enum hd_script_language {
+    HD_SCRIPT_PYTHON,
+    HD_SCRIPT_JAVASCRIPT
+};
 
 struct hd_script { /* one function */
     /* The interpreter's object, and what it consists of: another one may take its place. Of JavaScript, whose

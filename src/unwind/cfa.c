@@ -53,8 +53,9 @@ struct machine {
 };
 
 static void set(struct machine *m, uint64_t reg, enum hd_how how, int64_t value) {
-    if (reg < HD_REGS_MAX)
+    if (reg < HD_REGS_MAX) {
         m->row->reg[reg] = (struct hd_register_rule){.how = (uint8_t)how, .value = value};
+    }
 }
 
 static int64_t factored(const struct machine *m, uint64_t n) {
@@ -62,10 +63,11 @@ static int64_t factored(const struct machine *m, uint64_t n) {
 }
 
 static void restore(struct machine *m, uint64_t reg) {
-    if (m->initial)
+    if (m->initial) {
         m->r.bad = true;
-    else if (reg < HD_REGS_MAX)
+    } else if (reg < HD_REGS_MAX) {
         m->row->reg[reg] = m->scratch->initial.reg[reg];
+    }
 }
 
 static void def_cfa(struct machine *m, uint64_t reg, int64_t offset) {
@@ -87,15 +89,17 @@ static void set_expression(struct machine *m, enum hd_how how) {
     uint64_t at, reg = hd_reader_uleb(&m->r);
     uint32_t bytes = block(&m->r, &at);
     set(m, reg, how, (int64_t)at);
-    if (reg < HD_REGS_MAX)
+    if (reg < HD_REGS_MAX) {
         m->row->reg[reg].bytes = bytes;
+    }
 }
 
 static void remember(struct machine *m) {
-    if (m->depth == HD_REMEMBER_MAX)
+    if (m->depth == HD_REMEMBER_MAX) {
         m->r.bad = true;
-    else
+    } else {
         m->scratch->remembered[m->depth++] = *m->row;
+    }
 }
 
 /* All of the row comes back, the CFA rule too, but not where we are. */
@@ -215,22 +219,23 @@ static bool advance(struct machine *m, uint8_t op, uint64_t *to) {
     struct hd_reader *r = &m->r;
     const struct hd_pe_bases bases = {.func = m->fde->start};
     uint64_t delta;
-    if ((op & 0xc0) == OP_ADVANCE_LOC)
+    if ((op & 0xc0) == OP_ADVANCE_LOC) {
         delta = op & 0x3f;
-    else if (op == OP_ADVANCE_LOC1)
+    } else if (op == OP_ADVANCE_LOC1) {
         delta = hd_reader_u8(r);
-    else if (op == OP_ADVANCE_LOC2)
+    } else if (op == OP_ADVANCE_LOC2) {
         delta = hd_reader_u16(r);
-    else if (op == OP_ADVANCE_LOC4)
+    } else if (op == OP_ADVANCE_LOC4) {
         delta = hd_reader_u32(r);
-    else if (op == OP_MIPS_ADVANCE_LOC8)
+    } else if (op == OP_MIPS_ADVANCE_LOC8) {
         delta = hd_reader_u64(r);
-    else if (op == OP_SET_LOC) {
+    } else if (op == OP_SET_LOC) {
         *to = hd_reader_pointer(r, m->fde->cie.fde_encoding, &bases);
         r->bad |= *to < m->row->start;
         return true;
-    } else
+    } else {
         return false;
+    }
     *to = m->row->start + delta * m->fde->cie.code_align;
     r->bad |= *to < m->row->start;
     return true;
@@ -248,12 +253,13 @@ static int run(struct machine *m, uint64_t pc) {
                 return 0;
             }
             m->row->start = to;
-        } else if ((op & 0xc0) == OP_OFFSET)
+        } else if ((op & 0xc0) == OP_OFFSET) {
             set(m, op & 0x3f, HD_HOW_OFFSET, factored(m, hd_reader_uleb(r)));
-        else if ((op & 0xc0) == OP_RESTORE)
+        } else if ((op & 0xc0) == OP_RESTORE) {
             restore(m, op & 0x3f);
-        else if (!register_instruction(m, op))
+        } else if (!register_instruction(m, op)) {
             other_instruction(m, op);
+        }
     }
     m->row->stop = m->fde->stop;
     return r->bad ? -EINVAL : 0;
@@ -268,14 +274,16 @@ int hd_cfa_row(const struct hd_memory *memory, const struct hd_fde *fde, uint64_
     out->return_column = fde->cie.return_column;
     hd_reader_init(&m.r, memory, fde->cie.program, fde->cie.end);
     int rc = run(&m, UINT64_MAX);
-    if (rc != 0 || out->start != fde->start)
+    if (rc != 0 || out->start != fde->start) {
         return -EINVAL;
+    }
     scratch->initial = *out;
     m.initial = false;
     m.depth = 0;
     hd_reader_init(&m.r, memory, fde->program, fde->end);
     rc = run(&m, pc);
-    if (rc == 0 && out->stop > fde->stop)
+    if (rc == 0 && out->stop > fde->stop) {
         out->stop = fde->stop;
+    }
     return rc;
 }

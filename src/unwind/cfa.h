@@ -13,14 +13,14 @@
 #define HD_REMEMBER_MAX 16u /* nesting of DW_CFA_remember_state; 1 is the most that compilers write */
 
 enum hd_how { /* where the caller's value of a register is */
-              HD_HOW_UNSPECIFIED,
-              HD_HOW_UNDEFINED,
-              HD_HOW_SAME,
-              HD_HOW_OFFSET,         /* in memory at CFA + value */
-              HD_HOW_VAL_OFFSET,     /* is CFA + value */
-              HD_HOW_REGISTER,       /* in register number value */
-              HD_HOW_EXPRESSION,     /* in memory at the address that the expression at address value gives */
-              HD_HOW_VAL_EXPRESSION, /* is what the expression gives */
+    HD_HOW_UNSPECIFIED,
+    HD_HOW_UNDEFINED,
+    HD_HOW_SAME,
+    HD_HOW_OFFSET,         /* in memory at CFA + value */
+    HD_HOW_VAL_OFFSET,     /* is CFA + value */
+    HD_HOW_REGISTER,       /* in register number value */
+    HD_HOW_EXPRESSION,     /* in memory at the address that the expression at address value gives */
+    HD_HOW_VAL_EXPRESSION, /* is what the expression gives */
 };
 
 struct hd_register_rule {

@@ -66,15 +66,17 @@ struct machine {
 };
 
 static void fail(struct machine *m, int error) {
-    if (m->error == 0)
+    if (m->error == 0) {
         m->error = error;
+    }
 }
 
 static void push(struct machine *m, uint64_t v) {
-    if (m->depth == HD_EXPRESSION_STACK)
+    if (m->depth == HD_EXPRESSION_STACK) {
         fail(m, -EINVAL);
-    else
+    } else {
         m->slot[m->depth++] = v;
+    }
 }
 
 static uint64_t pop(struct machine *m) {
@@ -95,15 +97,16 @@ static uint64_t pick(struct machine *m, uint32_t n) {
 
 static void push_register(struct machine *m, uint64_t reg, int64_t offset) {
     uint64_t v;
-    if (reg == HD_ARCH_SP)
+    if (reg == HD_ARCH_SP) {
         v = m->regs->sp;
-    else if (reg == HD_ARCH_PC)
+    } else if (reg == HD_ARCH_PC) {
         v = m->regs->pc;
-    else if (reg < HD_REGS_MAX && (m->regs->valid >> reg & 1) != 0)
+    } else if (reg < HD_REGS_MAX && (m->regs->valid >> reg & 1) != 0) {
         v = m->regs->r[reg];
-    else {
-        if (m->error == 0)
+    } else {
+        if (m->error == 0) {
             m->missing = reg < HD_REGS_MAX ? (uint32_t)reg : HD_REGS_MAX;
+        }
         fail(m, -ENODATA);
         return;
     }
@@ -112,10 +115,11 @@ static void push_register(struct machine *m, uint64_t reg, int64_t offset) {
 
 static void deref(struct machine *m, unsigned size) {
     uint64_t v = 0, address = pop(m);
-    if (size == 0 || size > 8)
+    if (size == 0 || size > 8) {
         fail(m, -EINVAL);
-    else if (m->error == 0 && !hd_stack_read(m->stack, address, &v, size))
+    } else if (m->error == 0 && !hd_stack_read(m->stack, address, &v, size)) {
         fail(m, -EFAULT);
+    }
     push(m, v);
 }
 
@@ -129,18 +133,19 @@ static uint64_t fixed_constant(struct hd_reader *r, unsigned form) {
 /* Operations that push a constant. */
 static bool constant(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
-    if (op >= OP_LIT0 && op <= OP_LIT31)
+    if (op >= OP_LIT0 && op <= OP_LIT31) {
         push(m, op - OP_LIT0);
-    else if (op >= OP_CONST1U && op <= OP_CONST8S)
+    } else if (op >= OP_CONST1U && op <= OP_CONST8S) {
         push(m, fixed_constant(r, op - OP_CONST1U));
-    else if (op == OP_ADDR)
+    } else if (op == OP_ADDR) {
         push(m, hd_reader_u64(r));
-    else if (op == OP_CONSTU)
+    } else if (op == OP_CONSTU) {
         push(m, hd_reader_uleb(r));
-    else if (op == OP_CONSTS)
+    } else if (op == OP_CONSTS) {
         push(m, (uint64_t)hd_reader_sleb(r));
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -207,8 +212,9 @@ static bool unary(struct machine *m, uint8_t op) {
 /* b op a, where a was on top. Comparisons and division are signed, as DWARF says. */
 static bool binary(struct machine *m, uint8_t op) {
     if (!((op >= OP_AND && op <= OP_XOR && op != OP_NEG && op != OP_NOT && op != OP_PLUS_UCONST) ||
-          (op >= OP_EQ && op <= OP_NE)))
+          (op >= OP_EQ && op <= OP_NE))) {
         return false;
+    }
     uint64_t a = pop(m), b = pop(m), v = 0;
     int64_t sa = (int64_t)a, sb = (int64_t)b;
     switch (op) {
@@ -231,16 +237,18 @@ static bool binary(struct machine *m, uint8_t op) {
         v = b * a;
         break;
     case OP_DIV:
-        if (a == 0)
+        if (a == 0) {
             fail(m, -EINVAL);
-        else
+        } else {
             v = sa == -1 ? -b : (uint64_t)(sb / sa);
+        }
         break;
     case OP_MOD: /* unsigned, as gcc's and gdb's readers have it */
-        if (a == 0)
+        if (a == 0) {
             fail(m, -EINVAL);
-        else
+        } else {
             v = b % a;
+        }
         break;
     case OP_SHL:
         v = a < 64 ? b << a : 0;
@@ -279,33 +287,37 @@ static bool binary(struct machine *m, uint8_t op) {
 /* Branches stay inside the expression; loops end with the steps. */
 static void jump(struct machine *m, bool conditional) {
     int16_t distance = (int16_t)hd_reader_u16(&m->r);
-    if (conditional && pop(m) == 0)
+    if (conditional && pop(m) == 0) {
         return;
+    }
     uint64_t to = m->r.at + (uint64_t)(int64_t)distance;
-    if (to < m->code || to > m->r.end)
+    if (to < m->code || to > m->r.end) {
         fail(m, -EINVAL);
-    else
+    } else {
         hd_reader_seek(&m->r, to);
+    }
 }
 
 static void operation(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
-    if (op >= OP_BREG0 && op <= OP_BREG31)
+    if (op >= OP_BREG0 && op <= OP_BREG31) {
         push_register(m, op - OP_BREG0, hd_reader_sleb(r));
-    else if (op == OP_BREGX) {
+    } else if (op == OP_BREGX) {
         uint64_t reg = hd_reader_uleb(r);
         push_register(m, reg, hd_reader_sleb(r));
-    } else if (op == OP_BRA || op == OP_SKIP)
+    } else if (op == OP_BRA || op == OP_SKIP) {
         jump(m, op == OP_BRA);
-    else if (!constant(m, op) && !unary(m, op) && !binary(m, op))
+    } else if (!constant(m, op) && !unary(m, op) && !binary(m, op)) {
         fail(m, -EINVAL); /* DW_OP_call_frame_cfa and what reads types or objects has no place here */
+    }
 }
 
 int hd_expression(const struct hd_memory *memory, uint64_t code, uint32_t bytes, const struct hd_regs *regs,
                   const struct hd_stack *stack, const uint64_t *first, uint64_t *value, uint32_t *missing) {
     struct machine m;
-    if (bytes > UINT64_MAX - code)
+    if (bytes > UINT64_MAX - code) {
         return -EINVAL;
+    }
     hd_reader_init(&m.r, memory, code, code + bytes);
     m.regs = regs;
     m.stack = stack;
@@ -313,22 +325,26 @@ int hd_expression(const struct hd_memory *memory, uint64_t code, uint32_t bytes,
     m.missing = HD_REGS_MAX;
     m.depth = 0;
     m.error = 0;
-    if (first != NULL)
+    if (first != NULL) {
         push(&m, *first);
+    }
     for (unsigned steps = 0; m.r.at < m.r.end; steps++) {
-        if (steps == HD_EXPRESSION_STEPS)
+        if (steps == HD_EXPRESSION_STEPS) {
             return -EINVAL;
+        }
         operation(&m, hd_reader_u8(&m.r));
-        if (m.r.bad)
+        if (m.r.bad) {
             return -EINVAL;
+        }
         if (m.error != 0) {
             *missing = m.missing;
             return m.error;
         }
     }
     uint64_t v = pop(&m);
-    if (m.error != 0)
+    if (m.error != 0) {
         return m.error;
+    }
     *value = v;
     return 0;
 }

@@ -22,8 +22,9 @@ struct hd_stack {
 /* Reads n bytes; false when not all of them were copied. */
 static inline bool hd_stack_read(const struct hd_stack *s, uint64_t address, void *dst, uint64_t n) {
     uint64_t offset = address - s->address;
-    if (offset > s->size || n > s->size - offset)
+    if (offset > s->size || n > s->size - offset) {
         return false;
+    }
     __builtin_memcpy(dst, s->bytes + offset, n);
     return true;
 }

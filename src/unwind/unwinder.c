@@ -19,11 +19,13 @@ void hd_unwinder_init(struct hd_unwinder *u, struct hd_modules *modules) {
 }
 
 void hd_unwinder_flush(struct hd_unwinder *u) {
-    for (uint32_t i = 0; i < HD_RULE_CACHE_ENTRIES; i++)
+    for (uint32_t i = 0; i < HD_RULE_CACHE_ENTRIES; i++) {
         u->rule[i] =
             (struct hd_cached_rule){.pc = 0, .start_back = UINT32_MAX, .rule = {.kind = HD_RULE_EMPTY}};
-    for (uint32_t i = 0; i < HD_ROW_CACHE_ENTRIES; i++)
+    }
+    for (uint32_t i = 0; i < HD_ROW_CACHE_ENTRIES; i++) {
         u->row[i].pc = 0;
+    }
     hd_lines_flush(&u->lines);
 }
 
@@ -37,12 +39,15 @@ static int evaluate(struct hd_unwinder *u, const struct hd_module *module, uint6
     uint64_t hdr = module->eh_frame_hdr;
     uint64_t limit = hdr - module->lo < module->hi - module->lo ? module->hi : hdr + HD_EH_BYTES_MAX;
     int rc = hd_eh_table_open(memory, hdr, limit, &table);
-    if (rc == 0)
+    if (rc == 0) {
         rc = hd_eh_table_find(memory, &table, pc, &fde);
-    if (rc == 0)
+    }
+    if (rc == 0) {
         rc = hd_cfa_row(memory, &fde, pc, &u->scratch, row);
-    if (rc == 0)
+    }
+    if (rc == 0) {
         *start = fde.start;
+    }
     return rc;
 }
 
@@ -53,12 +58,14 @@ static struct hd_cached_row *row_slot(struct hd_unwinder *u, uint64_t pc) {
 const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc) {
     struct hd_cached_row *slot = row_slot(u, pc);
     uint64_t start;
-    if (slot->pc == pc)
+    if (slot->pc == pc) {
         return &slot->row;
+    }
     int index = hd_modules_at(u->modules, pc);
     slot->pc = 0;
-    if (index < 0 || evaluate(u, &u->modules->module[index], pc, &slot->row, &start) != 0)
+    if (index < 0 || evaluate(u, &u->modules->module[index], pc, &slot->row, &start) != 0) {
         return NULL;
+    }
     slot->pc = pc;
     return &slot->row;
 }
@@ -66,8 +73,9 @@ const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc) {
 /* The newest of a set comes first: it is looked at first, and goes last. */
 static struct hd_cached_rule *insert(struct hd_unwinder *u, uint64_t pc) {
     struct hd_cached_rule *set = hd_unwinder_set(u, pc);
-    if (set[0].pc != pc)
+    if (set[0].pc != pc) {
         set[1] = set[0];
+    }
     return &set[0];
 }
 
@@ -80,28 +88,33 @@ void hd_unwinder_note(struct hd_unwinder *u, uint64_t pc, bool foreign, int32_t 
     enum hd_rule_kind kind = foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI;
     struct hd_cached_rule *set = hd_unwinder_set(u, pc);
     struct hd_cached_rule *e = set[0].pc == pc ? &set[0] : set[1].pc == pc ? &set[1] : NULL;
-    if (e == NULL || e->rule.kind != kind)
+    if (e == NULL || e->rule.kind != kind) {
         e = fill_kind(insert(u, pc), pc, kind);
+    }
     e->rule.cfa_offset |= notes;
 }
 
 const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc) {
     int index = hd_modules_at(u->modules, pc);
-    if (index < 0) /* not kept: a module may be loaded there later */
+    if (index < 0) { /* not kept: a module may be loaded there later */
         return fill_kind(&u->single, pc, HD_RULE_FOREIGN);
+    }
     uint64_t start;
     int rc = evaluate(u, &u->modules->module[index], pc, &u->one, &start);
-    if (rc == -EFAULT) /* it may be on its way out: what cannot be read now says nothing about later */
+    if (rc == -EFAULT) { /* it may be on its way out: what cannot be read now says nothing about later */
         return fill_kind(&u->single, pc, HD_RULE_NO_CFI);
+    }
     struct hd_cached_rule *e = insert(u, pc);
     fill_kind(e, pc, HD_RULE_NO_CFI);
-    if (rc != 0)
+    if (rc != 0) {
         return e;
+    }
     hd_rule_from_row(&u->one, &e->rule);
-    if (pc - start < UINT32_MAX)
+    if (pc - start < UINT32_MAX) {
         e->start_back = (uint32_t)(pc - start);
-    else if (e->rule.kind <= HD_RULE_FP)
+    } else if (e->rule.kind <= HD_RULE_FP) {
         e->rule.kind = HD_RULE_ROW; /* a plain rule always tells its start */
+    }
     if (e->rule.kind == HD_RULE_ROW) {
         struct hd_cached_row *slot = row_slot(u, pc);
         slot->row = u->one;

@@ -49,8 +49,9 @@ static inline struct hd_cached_rule *hd_unwinder_set(struct hd_unwinder *u, uint
 /* The cached rule for pc, or NULL. */
 static inline const struct hd_cached_rule *hd_unwinder_probe(struct hd_unwinder *u, uint64_t pc) {
     const struct hd_cached_rule *set = hd_unwinder_set(u, pc);
-    if (__builtin_expect(set[0].pc == pc, 1))
+    if (__builtin_expect(set[0].pc == pc, 1)) {
         return &set[0];
+    }
     return set[1].pc == pc ? &set[1] : NULL;
 }
 

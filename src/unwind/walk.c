@@ -10,8 +10,9 @@
 /* Keeps a frame: the first ones as they come, then the last ones round and round. */
 static inline void emit(struct hd_walker *w, uint64_t pc, uint64_t start, uint8_t trust) {
     w->root = start;
-    if (w->at == w->max)
+    if (w->at == w->max) {
         w->at = w->head;
+    }
     w->frames[w->at++] = (struct hd_frame){
         .pc = pc, .start = start, .trust = trust, .at = (uint32_t)(w->regs.sp - w->stack.address)};
 }
@@ -29,18 +30,22 @@ static void plain(struct hd_walker *w) {
     uint8_t trust = w->trust;
     for (; pc != 0 && steps < w->step_limit; steps++) {
         const struct hd_cached_rule *e = hd_unwinder_probe(u, pc - 1);
-        if (e == NULL || e->rule.kind > HD_RULE_FP)
+        if (e == NULL || e->rule.kind > HD_RULE_FP) {
             break;
+        }
         const bool by_fp = e->rule.kind == HD_RULE_FP;
-        if (by_fp && (valid >> HD_ARCH_FP & 1) == 0)
+        if (by_fp && (valid >> HD_ARCH_FP & 1) == 0) {
             break;
+        }
         uint64_t cfa = (by_fp ? fp : sp) + (uint64_t)(int64_t)e->rule.cfa_offset;
         uint64_t offset = cfa - stack.address;
         if (cfa <= sp || offset > stack.size || offset < 8u * e->rule.depth ||
-            !hd_arch_return_known(&e->rule, valid))
+            !hd_arch_return_known(&e->rule, valid)) {
             break;
-        if (at == max)
+        }
+        if (at == max) {
             at = head;
+        }
         frames[at++] = (struct hd_frame){
             .pc = pc, .start = pc - 1 - e->start_back, .trust = trust, .at = (uint32_t)(sp - stack.address)};
         pc = hd_arch_apply(&e->rule, stack.bytes + offset, w->regs.r, &fp);
@@ -48,8 +53,9 @@ static void plain(struct hd_walker *w) {
         sp = cfa;
         trust = HD_TRUST_CFI;
     }
-    if (steps != w->steps)
+    if (steps != w->steps) {
         w->root = frames[at - 1].start;
+    }
     w->regs.pc = pc;
     w->regs.sp = sp;
     w->regs.r[HD_ARCH_FP] = fp;
@@ -65,12 +71,15 @@ static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t s
     uint64_t from = rule->kind == HD_RULE_FP ? regs->r[HD_ARCH_FP] : regs->sp;
     uint64_t cfa = from + (uint64_t)(int64_t)rule->cfa_offset;
     uint64_t offset = cfa - w->stack.address;
-    if (cfa < regs->sp || (cfa == regs->sp && !HD_ARCH_LEAF_KEEPS_SP))
+    if (cfa < regs->sp || (cfa == regs->sp && !HD_ARCH_LEAF_KEEPS_SP)) {
         return HD_STOP_NO_PROGRESS;
-    if (offset > w->stack.size || offset < 8u * rule->depth) /* not all of it is needed, perhaps */
+    }
+    if (offset > w->stack.size || offset < 8u * rule->depth) { /* not all of it is needed, perhaps */
         return hd_step(w, HD_RULE_ROW, start);
-    if (!hd_arch_return_known(rule, regs->valid))
+    }
+    if (!hd_arch_return_known(rule, regs->valid)) {
         return HD_STOP_NO_UNWIND_INFORMATION;
+    }
     regs->pc = hd_arch_apply(rule, w->stack.bytes + offset, regs->r, &regs->r[HD_ARCH_FP]);
     regs->valid = hd_arch_valid_after(rule, regs->valid);
     regs->sp = cfa;
@@ -85,8 +94,9 @@ static uint8_t any(struct hd_walker *w) {
     uint64_t start = hd_cached_start(e);
     emit(w, w->regs.pc, start, w->trust);
     w->steps++;
-    if (kind == HD_RULE_SP || (kind == HD_RULE_FP && (w->regs.valid >> HD_ARCH_FP & 1) != 0))
+    if (kind == HD_RULE_SP || (kind == HD_RULE_FP && (w->regs.valid >> HD_ARCH_FP & 1) != 0)) {
         return apply(w, &e->rule, start);
+    }
     return hd_step(w, kind, start);
 }
 
@@ -94,13 +104,15 @@ void hd_walk_run(struct hd_walker *w) {
     uint8_t stop = HD_STEP_ON;
     w->steps = 0;
     while (stop == HD_STEP_ON) {
-        if (w->steps >= w->step_limit)
+        if (w->steps >= w->step_limit) {
             stop = HD_STOP_LIMIT;
-        else if ((stop = any(w)) == HD_STEP_ON) {
-            if (!hd_pc_is_exact(w->trust))
+        } else if ((stop = any(w)) == HD_STEP_ON) {
+            if (!hd_pc_is_exact(w->trust)) {
                 plain(w);
-            if (w->regs.pc == 0)
+            }
+            if (w->regs.pc == 0) {
                 stop = HD_STOP_ROOT;
+            }
         }
     }
     w->stop = stop;
@@ -147,10 +159,12 @@ void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t 
     w.used_scan = false;
     hd_walk_set_frames(&w, max > 1 ? frames : few, max > 1 ? max : 2);
     hd_walk_run(&w);
-    if (w.steps > w.max)
+    if (w.steps > w.max) {
         unroll(&w);
-    if (max == 1)
+    }
+    if (max == 1) {
         frames[0] = few[0];
+    }
     out->count = w.steps < max ? w.steps : max;
     out->cut = w.steps - out->count;
     out->stop = w.stop;

@@ -24,19 +24,24 @@ static int32_t notes_of(struct hd_walker *w, uint64_t pc, bool foreign) {
 
 bool hd_walk_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target) {
     *target = 0;
-    if (ra < LOWEST_CODE || ra - w->stack.address < w->stack.size)
+    if (ra < LOWEST_CODE || ra - w->stack.address < w->stack.size) {
         return false;
+    }
     bool foreign = hd_modules_at(w->u->modules, ra - 1) < 0;
-    if (!strict && !foreign && hd_unwinder_rule(w->u, ra - 1)->rule.kind != HD_RULE_NO_CFI)
+    if (!strict && !foreign && hd_unwinder_rule(w->u, ra - 1)->rule.kind != HD_RULE_NO_CFI) {
         return true;
-    if (!strict && (notes_of(w, ra - 1, foreign) & HD_NOTE_AFTER_CALL) != 0)
+    }
+    if (!strict && (notes_of(w, ra - 1, foreign) & HD_NOTE_AFTER_CALL) != 0) {
         return true;
+    }
     const struct hd_memory *memory = &w->u->modules->memory;
     bool guess = foreign && (strict || w->trial);
-    if ((guess && !hd_memory_touched(memory, ra - 1)) || !hd_arch_after_call(memory, ra, target))
+    if ((guess && !hd_memory_touched(memory, ra - 1)) || !hd_arch_after_call(memory, ra, target)) {
         return false;
-    if (!strict)
+    }
+    if (!strict) {
         hd_unwinder_note(w->u, ra - 1, foreign, HD_NOTE_AFTER_CALL);
+    }
     return true;
 }
 
@@ -51,13 +56,16 @@ static bool may_return_to(struct hd_walker *w, uint64_t ra) {
  * HD_STOP_ROOT, or HD_STOP_NO_UNWIND_INFORMATION when there is none: then nothing has changed. */
 static uint8_t step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
     uint64_t pair[2];
-    if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair))
+    if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair)) {
         return HD_STOP_NO_UNWIND_INFORMATION;
+    }
     uint64_t ra = hd_arch_strip(pair[1]);
-    if (pair[0] == 0 && ra == 0)
+    if (pair[0] == 0 && ra == 0) {
         return HD_STOP_ROOT;
-    if ((pair[0] != 0 && pair[0] <= record) || !may_return_to(w, ra))
+    }
+    if ((pair[0] != 0 && pair[0] <= record) || !may_return_to(w, ra)) {
         return HD_STOP_NO_UNWIND_INFORMATION;
+    }
     w->regs.pc = ra;
     w->regs.sp = record + 16;
     w->regs.r[HD_ARCH_FP] = pair[0];
@@ -70,14 +78,15 @@ static uint8_t step_record(struct hd_walker *w, uint64_t record, enum hd_trust t
 
 /* A register's value in the frame itself. */
 static bool own_value(const struct hd_regs *regs, uint64_t reg, uint64_t *value) {
-    if (reg == HD_ARCH_SP)
+    if (reg == HD_ARCH_SP) {
         *value = regs->sp;
-    else if (reg == HD_ARCH_PC)
+    } else if (reg == HD_ARCH_PC) {
         *value = regs->pc;
-    else if (reg < HD_REGS_MAX && (regs->valid >> reg & 1) != 0)
+    } else if (reg < HD_REGS_MAX && (regs->valid >> reg & 1) != 0) {
         *value = regs->r[reg];
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -88,10 +97,12 @@ static int row_expression(const struct hd_walker *w, int64_t code, uint32_t byte
 }
 
 static int row_cfa(const struct hd_walker *w, const struct hd_row *row, uint64_t *cfa, uint32_t *missing) {
-    if (!row->cfa_known)
+    if (!row->cfa_known) {
         return -EINVAL;
-    if (row->cfa_expression)
+    }
+    if (row->cfa_expression) {
         return row_expression(w, (int64_t)row->cfa_code, row->cfa_bytes, NULL, cfa, missing);
+    }
     if (!own_value(&w->regs, row->cfa_register, cfa)) {
         *missing = row->cfa_register;
         return -ENODATA;
@@ -111,8 +122,9 @@ static int row_register(const struct hd_walker *w, const struct hd_row *row, uin
     case HD_HOW_UNDEFINED:
         return -ENOENT;
     case HD_HOW_UNSPECIFIED: /* the ABI decides: a caller cannot have relied on a scratch register */
-        if (!row->signal_frame && (HD_ARCH_CALLEE_SAVED >> reg & 1) == 0 && reg != row->return_column)
+        if (!row->signal_frame && (HD_ARCH_CALLEE_SAVED >> reg & 1) == 0 && reg != row->return_column) {
             return -ENOENT;
+        }
         return own_value(&w->regs, reg, value) ? 0 : -ENOENT;
     case HD_HOW_SAME:
         return own_value(&w->regs, reg, value) ? 0 : -ENOENT;
@@ -129,16 +141,18 @@ static int row_register(const struct hd_walker *w, const struct hd_row *row, uin
     default:
         break;
     }
-    if (rc != 0 || hd_stack_read(&w->stack, address, value, 8))
+    if (rc != 0 || hd_stack_read(&w->stack, address, value, 8)) {
         return rc;
+    }
     /* An epilogue's rows still tell where a register was saved when it has been popped: then it is itself
      * again. */
     return address < w->regs.sp && reg != row->return_column && own_value(&w->regs, reg, value) ? 0 : -EFAULT;
 }
 
 static uint8_t stop_of(int error) {
-    if (error == -EFAULT)
+    if (error == -EFAULT) {
         return HD_STOP_UNREADABLE;
+    }
     return HD_STOP_NO_UNWIND_INFORMATION;
 }
 
@@ -153,31 +167,37 @@ static bool keeps_sp(const struct hd_walker *w, const struct hd_row *row) {
 static uint8_t row_registers(struct hd_walker *w, const struct hd_row *row, uint64_t cfa) {
     struct hd_regs next = {.sp = cfa};
     uint64_t value;
-    if (row->return_column >= HD_ARCH_REGS)
+    if (row->return_column >= HD_ARCH_REGS) {
         return HD_STOP_NO_UNWIND_INFORMATION;
+    }
     int rc = row_register(w, row, row->return_column, cfa, &value);
-    if (rc == -ENOENT)
+    if (rc == -ENOENT) {
         return row->reg[row->return_column].how == HD_HOW_UNDEFINED ? HD_STOP_ROOT
                                                                     : HD_STOP_NO_UNWIND_INFORMATION;
-    if (rc != 0)
+    }
+    if (rc != 0) {
         return stop_of(rc);
+    }
     next.pc = hd_arch_strip(value);
     for (uint32_t reg = 0; reg < HD_ARCH_REGS; reg++) {
         if (reg == HD_ARCH_PC || (reg == HD_ARCH_SP && row->reg[reg].how == HD_HOW_UNSPECIFIED) ||
-            row_register(w, row, reg, cfa, &value) != 0)
+            row_register(w, row, reg, cfa, &value) != 0) {
             continue;
-        if (reg == HD_ARCH_SP)
+        }
+        if (reg == HD_ARCH_SP) {
             next.sp = value;
-        else {
+        } else {
             next.r[reg] = value;
             next.valid |= UINT64_C(1) << reg;
         }
     }
-    if (!row->signal_frame)
+    if (!row->signal_frame) {
         next.valid &= ~(UINT64_C(1) << row->return_column);
+    }
     /* A signal's handler may run on a stack of its own, anywhere. */
-    if (!row->signal_frame && (next.sp < w->regs.sp || (next.sp == w->regs.sp && !keeps_sp(w, row))))
+    if (!row->signal_frame && (next.sp < w->regs.sp || (next.sp == w->regs.sp && !keeps_sp(w, row)))) {
         return HD_STOP_NO_PROGRESS;
+    }
     w->regs = next;
     w->trust = row->signal_frame ? HD_TRUST_SIGNAL : HD_TRUST_CFI;
     return HD_STEP_ON;
@@ -187,16 +207,18 @@ static uint8_t step_row(struct hd_walker *w, uint64_t start) {
     const struct hd_row *row = hd_unwinder_row(w->u, w->regs.pc - !hd_pc_is_exact(w->trust));
     uint32_t missing = HD_REGS_MAX;
     uint64_t cfa;
-    if (row == NULL)
+    if (row == NULL) {
         return HD_STOP_NO_UNWIND_INFORMATION;
+    }
     int rc = row_cfa(w, row, &cfa, &missing);
     if (rc == -ENODATA && missing == HD_ARCH_FP && hd_scan(w, start)) {
         row = hd_unwinder_row(w->u, w->regs.pc - !hd_pc_is_exact(w->trust));
         rc = row != NULL ? row_cfa(w, row, &cfa, &missing) : -EINVAL;
         if (rc == 0) {
             uint8_t stop = row_registers(w, row, cfa);
-            if (stop == HD_STEP_ON && w->trust == HD_TRUST_CFI)
+            if (stop == HD_STEP_ON && w->trust == HD_TRUST_CFI) {
                 w->trust = HD_TRUST_SCAN;
+            }
             return stop;
         }
     }
@@ -207,8 +229,9 @@ static uint8_t step_row(struct hd_walker *w, uint64_t start) {
 
 static bool accept(struct hd_walker *w, const struct hd_regs *next, bool strict) {
     uint64_t target;
-    if (next->pc == 0 || !hd_walk_return_is_plausible(w, next->pc, strict, &target))
+    if (next->pc == 0 || !hd_walk_return_is_plausible(w, next->pc, strict, &target)) {
         return false;
+    }
     w->regs = *next;
     w->trust = HD_TRUST_FRAME_POINTER;
     return true;
@@ -219,14 +242,17 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
     const struct hd_memory *memory = &w->u->modules->memory;
     struct hd_regs next;
     uint8_t byte;
-    if (hd_arch_step_bare(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, false))
+    if (hd_arch_step_bare(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, false)) {
         return true;
-    if (hd_arch_step_straight(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, true))
+    }
+    if (hd_arch_step_straight(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, true)) {
         return true;
+    }
     /* In a module: a leaf. In none: code of a compiler has frames, but a jump to nowhere pushed only its
      * return address. */
-    if (kind == HD_RULE_NO_CFI || !hd_memory_read(memory, w->regs.pc, &byte, 1))
+    if (kind == HD_RULE_NO_CFI || !hd_memory_read(memory, w->regs.pc, &byte, 1)) {
         return hd_arch_step_leaf(&w->stack, &w->regs, &next) == 1 && accept(w, &next, true);
+    }
     return false;
 }
 
@@ -234,11 +260,13 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
 static bool step_straight(struct hd_walker *w) {
     uint64_t pc = w->regs.pc - 1;
     struct hd_regs next;
-    if ((notes_of(w, pc, false) & HD_NOTE_NOT_STRAIGHT) != 0)
+    if ((notes_of(w, pc, false) & HD_NOTE_NOT_STRAIGHT) != 0) {
         return false;
+    }
     if (hd_arch_step_straight(&w->u->modules->memory, &w->stack, &w->regs, &next) == 1 &&
-        accept(w, &next, true))
+        accept(w, &next, true)) {
         return true;
+    }
     hd_unwinder_note(w->u, pc, false, HD_NOTE_NOT_STRAIGHT);
     return false;
 }
@@ -247,11 +275,13 @@ static bool step_straight(struct hd_walker *w) {
 static uint8_t step_signal(struct hd_walker *w) {
     uint64_t pc = w->regs.pc - !hd_pc_is_exact(w->trust);
     struct hd_regs next = w->regs;
-    if ((notes_of(w, pc, false) & HD_NOTE_NO_SIGNAL) != 0)
+    if ((notes_of(w, pc, false) & HD_NOTE_NO_SIGNAL) != 0) {
         return HD_STOP_NO_UNWIND_INFORMATION;
+    }
     int rc = hd_arch_step_signal(&w->u->modules->memory, &w->stack, &w->regs, &next);
-    if (rc < 0)
+    if (rc < 0) {
         return stop_of(rc);
+    }
     if (rc == 0) {
         hd_unwinder_note(w->u, pc, false, HD_NOTE_NO_SIGNAL);
         return HD_STOP_NO_UNWIND_INFORMATION;
@@ -265,8 +295,9 @@ static uint8_t step_signal(struct hd_walker *w) {
  * function of a coroutine's stack (makecontext). Nothing is further out. */
 static bool begins_a_function(struct hd_walker *w) {
     uint64_t pc = w->regs.pc;
-    if (hd_cached_start(hd_unwinder_rule(w->u, pc)) != pc)
+    if (hd_cached_start(hd_unwinder_rule(w->u, pc)) != pc) {
         return false;
+    }
     w->root = w->frames[w->at - 1].start = pc;
     return true;
 }
@@ -274,30 +305,37 @@ static bool begins_a_function(struct hd_walker *w) {
 static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
     if (kind == HD_RULE_NO_CFI) {
         uint8_t stop = step_signal(w);
-        if (stop != HD_STOP_NO_UNWIND_INFORMATION)
+        if (stop != HD_STOP_NO_UNWIND_INFORMATION) {
             return stop;
-        if (!w->trial && !hd_pc_is_exact(w->trust) && begins_a_function(w))
+        }
+        if (!w->trial && !hd_pc_is_exact(w->trust) && begins_a_function(w)) {
             return HD_STOP_ROOT;
+        }
     }
-    if (hd_pc_is_exact(w->trust) ? step_without_frame(w, kind) : kind == HD_RULE_NO_CFI && step_straight(w))
+    if (hd_pc_is_exact(w->trust) ? step_without_frame(w, kind) : kind == HD_RULE_NO_CFI && step_straight(w)) {
         return HD_STEP_ON;
+    }
     if ((w->regs.valid >> HD_ARCH_FP & 1) != 0) {
         uint8_t stop = step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_FRAME_POINTER);
-        if (stop != HD_STOP_NO_UNWIND_INFORMATION)
+        if (stop != HD_STOP_NO_UNWIND_INFORMATION) {
             return stop;
+        }
     }
-    if (hd_scan(w, 0))
+    if (hd_scan(w, 0)) {
         return step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_SCAN);
+    }
     return HD_STOP_NO_UNWIND_INFORMATION;
 }
 
 /* A plain rule by a frame pointer that is not known. */
 static uint8_t step_lost_fp(struct hd_walker *w, uint64_t start) {
-    if (!hd_scan(w, start))
+    if (!hd_scan(w, start)) {
         return HD_STOP_NO_UNWIND_INFORMATION;
+    }
     uint8_t stop = step_row(w, start);
-    if (stop == HD_STEP_ON && w->trust == HD_TRUST_CFI)
+    if (stop == HD_STEP_ON && w->trust == HD_TRUST_CFI) {
         w->trust = HD_TRUST_SCAN;
+    }
     return stop;
 }
 
@@ -311,8 +349,9 @@ uint8_t hd_step(struct hd_walker *w, enum hd_rule_kind kind, uint64_t start) {
     case HD_RULE_FP:
         return step_lost_fp(w, start);
     case HD_RULE_FOREIGN:
-        if (hd_modules_at(w->u->modules, w->regs.pc - !hd_pc_is_exact(w->trust)) < 0)
+        if (hd_modules_at(w->u->modules, w->regs.pc - !hd_pc_is_exact(w->trust)) < 0) {
             return step_undescribed(w, kind);
+        }
         return step_row(w, start); /* a module came where generated code was */
     case HD_RULE_NO_CFI:
     case HD_RULE_EMPTY:

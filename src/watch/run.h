@@ -21,7 +21,11 @@
 #define HD_CALL_NS (90 * HD_NS_PER_MS)
 #define HD_READY_NS (20 * HD_NS_PER_MS)
 
-enum hd_run_thread { HD_RUN_MONITOR, HD_RUN_WORKER, HD_RUN_THREADS };
+enum hd_run_thread {
+    HD_RUN_MONITOR,
+    HD_RUN_WORKER,
+    HD_RUN_THREADS
+};
 
 /* The words by which threads wake each other, and the ring from monitor to worker. */
 struct hd_channel {               /* ordered without holes: what a run maps is bounded */
@@ -74,7 +78,11 @@ struct hd_run_place {
 
 /* ---- which run there is --------------------------------------------------------------------- */
 
-enum hd_run_phase { HD_PHASE_STOPPED, HD_PHASE_CHANGING, HD_PHASE_RUNNING };
+enum hd_run_phase {
+    HD_PHASE_STOPPED,
+    HD_PHASE_CHANGING,
+    HD_PHASE_RUNNING
+};
 
 /* The run of this process; NULL: none, or a start or stop goes on. Any thread; async-signal-safe. */
 struct hd_run *hd_run_current(void);

@@ -14,7 +14,12 @@
 #define FRAMES 5
 #define LONGER 4 /* a part: a hang that is longer by it is no repeat */
 
-enum which { OWN, LIBRARYS, ANY, WAYS };
+enum which {
+    OWN,
+    LIBRARYS,
+    ANY,
+    WAYS
+};
 
 static const struct hd_frame *frame_at(const struct hd_worker *k, const struct hd_hot_path *hot, uint32_t i) {
     return &k->pool.node[hot->node[i]].frame;

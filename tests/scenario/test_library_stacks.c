@@ -61,10 +61,11 @@ static void (*const function[])(struct way *) = {NAME_HUNDRED(1) NAME_HUNDRED(2)
 
 /* Always inlined, so that a stack is the functions alone. */
 __attribute__((always_inline)) static inline void go_on(struct way *w) {
-    if (w->left-- == 0)
+    if (w->left-- == 0) {
         spin_ms(SPELL_MS);
-    else
+    } else {
         function[w->next[w->at++]](w);
+    }
 }
 
 /* ---- the hang ------------------------------------------------------------------------------------- */
@@ -81,8 +82,9 @@ static void many_stacks_then_one(uint64_t ms) {
     uint64_t until_ns = now_ns() + ms * 4 / 10 * MS;
     while (now_ns() < until_ns) {
         unsigned next[DEPTH];
-        for (unsigned i = 0; i < DEPTH; i++)
+        for (unsigned i = 0; i < DEPTH; i++) {
             next[i] = random_number() % FUNCTIONS;
+        }
         struct way w = {.left = DEPTH, .next = next};
         go_on(&w);
     }

@@ -110,7 +110,9 @@ static double share_of(const json_t *report, const struct one *o) {
 
 /* The truth: when the spinner's clock was read, and what it said. Sometimes it says nothing. */
 static atomic_bool fails;
-static struct { _Atomic uint64_t at_ns, cpu_ns; } first, last;
+static struct {
+    _Atomic uint64_t at_ns, cpu_ns;
+} first, last;
 
 static int read_clock(int tid, uint64_t *ns) {
     bool yes = true;

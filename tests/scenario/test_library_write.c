@@ -158,7 +158,9 @@ static bool all_followed_are_reported(void *unused) {
  * too, and the others are counted. */
 static void the_ends_of_many_hangs_are_not_lost(void **state) {
     (void)state;
-    enum { MANY = 60 };
+    enum {
+        MANY = 60
+    };
     static struct looper many[MANY];
     assert_int_equal(pipe2(ends_fds, O_CLOEXEC), 0);
     looper_start(&looper, "main", 0);

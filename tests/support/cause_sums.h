@@ -28,8 +28,9 @@ static inline struct hd_probe blocked(int32_t syscall_nr) {
 }
 
 static inline void add_times(struct hd_probe e, int times) {
-    for (int i = 0; i < times; i++)
+    for (int i = 0; i < times; i++) {
         hd_cause_add(&sums, &e);
+    }
 }
 
 static inline void assert_kind(enum hd_cause_kind kind) {

@@ -211,8 +211,9 @@ static void print_ignored(void) {
 static void drop_starved(json_t *reports, size_t count) {
     for (size_t i = 0; i < json_array_size(reports) && json_array_size(reports) > count;) {
         if (strcmp(report_cause(json_array_get(reports, i)), "starved") == 0) {
-            if (ignored++ == 0)
+            if (ignored++ == 0) {
                 atexit(print_ignored);
+            }
             print_message("ignored: a hang that the machine made, with cause starved\n");
             json_array_remove(reports, i);
         } else {

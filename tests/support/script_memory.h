@@ -96,7 +96,9 @@ static inline struct hd_module put_python(void) {
                    {"PyUnicode_Type", STR_TYPE},
                    {"PyFrame_Type", FRAME_TYPE},
                    {"_PyRuntime", RUNTIME}};
-    enum { COUNT = sizeof exports / sizeof exports[0] };
+    enum {
+        COUNT = sizeof exports / sizeof exports[0]
+    };
     uint64_t at = MODULE - BASE;
     const Elf64_Ehdr header = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3}, .e_phoff = sizeof header, .e_phnum = 1};
@@ -295,7 +297,7 @@ static unsigned versions[] = {8, 10, 11, 12, 13, 14};
         {#test " 3.11", test, set_up, NULL, &versions[2]},                                               \
         {#test " 3.12", test, set_up, NULL, &versions[3]},                                               \
         {#test " 3.13", test, set_up, NULL, &versions[4]}, {                                             \
-#test " 3.14", test, set_up, NULL, &versions[5]                                                  \
+        #test " 3.14", test, set_up, NULL, &versions[5]                                                  \
     }
 
 #endif

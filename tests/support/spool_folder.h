@@ -88,8 +88,9 @@ static inline void let_calls_fail(void) {
 static inline int open_descriptors(void) {
     int n = 0;
     DIR *dir = opendir("/proc/self/fd");
-    while (readdir(dir) != NULL)
+    while (readdir(dir) != NULL) {
         n++;
+    }
     closedir(dir);
     return n;
 }
@@ -101,8 +102,9 @@ static inline int files(const char *end) {
     const struct dirent *e;
     while ((e = readdir(dir)) != NULL) {
         size_t length = strlen(e->d_name);
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
             continue;
+        }
         n += end == NULL || (length >= strlen(end) && strcmp(e->d_name + length - strlen(end), end) == 0);
     }
     closedir(dir);
@@ -146,8 +148,9 @@ static inline int clean(void **state) {
     (void)state;
     hd_os = real;
     hd_spool_close(&spool);
-    if (access(folder, F_OK) == 0)
+    if (access(folder, F_OK) == 0) {
         assert_int_equal(folder_remove(folder), 0);
+    }
     return 0;
 }
 

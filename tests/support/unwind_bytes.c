@@ -11,8 +11,9 @@
 static int read_bytes(void *ctx, uint64_t addr, void *dst, size_t n) {
     const struct unwind_bytes *b = ctx;
     uint64_t offset = addr - BYTES_AT;
-    if (offset > b->readable || n > b->readable - offset)
+    if (offset > b->readable || n > b->readable - offset) {
         return -EFAULT;
+    }
     memcpy(dst, b->data + offset, n);
     return 0;
 }
@@ -20,14 +21,16 @@ static int read_bytes(void *ctx, uint64_t addr, void *dst, size_t n) {
 static int find_bytes(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
                       size_t path_bytes) {
     const struct unwind_bytes *b = m->find_ctx;
-    if (pc < BYTES_AT || pc >= CODE_END)
+    if (pc < BYTES_AT || pc >= CODE_END) {
         return -ENOENT;
+    }
     out->lo = BYTES_AT;
     out->hi = CODE_END;
     out->eh_frame_hdr = b->hdr;
     out->handle = 1;
-    if (path != NULL && path_bytes > 5)
+    if (path != NULL && path_bytes > 5) {
         memcpy(path, "/made", 6);
+    }
     return 0;
 }
 
@@ -43,8 +46,9 @@ uint64_t bytes_here(const struct unwind_bytes *b) {
 }
 
 void bytes_put(struct unwind_bytes *b, const void *p, size_t n) {
-    if (n > BYTES_MAX - b->used)
+    if (n > BYTES_MAX - b->used) {
         abort();
+    }
     memcpy(b->data + b->used, p, n);
     b->used += n;
     b->readable = b->used;
@@ -88,8 +92,9 @@ void bytes_record_begin(struct unwind_bytes *b) {
 }
 
 void bytes_record_end(struct unwind_bytes *b) {
-    while (b->used % 8 != 0)
+    while (b->used % 8 != 0) {
         bytes_u8(b, 0); /* DW_CFA_nop */
+    }
     uint32_t length = (uint32_t)(b->used - b->record - 4);
     memcpy(b->data + b->record, &length, sizeof length);
 }
@@ -124,8 +129,9 @@ void bytes_finish(struct unwind_bytes *b, bool table) {
     b->hdr = bytes_here(b);
     bytes_put(b, table ? "\x01\x1b\x03\x3b" : "\x01\x1b\xff\xff", 4);
     bytes_u32(b, (uint32_t)(BYTES_AT - bytes_here(b)));
-    if (!table)
+    if (!table) {
         return;
+    }
     bytes_u32(b, b->fdes);
     for (unsigned i = 0; i < b->fdes; i++) {
         bytes_u32(b, (uint32_t)(b->start[i] - b->hdr));

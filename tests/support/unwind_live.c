@@ -30,15 +30,17 @@ static uint64_t stack_top(uint64_t sp) {
     size_t used = 0;
     ssize_t n;
     int fd = open("/proc/self/maps", O_RDONLY);
-    while ((n = read(fd, text + used, sizeof text - 1 - used)) > 0)
+    while ((n = read(fd, text + used, sizeof text - 1 - used)) > 0) {
         used += (size_t)n;
+    }
     close(fd);
     text[used] = 0;
     for (char *line = text; line != NULL && *line != 0;) {
         char *rest;
         uint64_t lo = strtoull(line, &rest, 16), hi = *rest == '-' ? strtoull(rest + 1, NULL, 16) : 0;
-        if (sp >= lo && sp < hi)
+        if (sp >= lo && sp < hi) {
             return hi;
+        }
         line = strchr(line, '\n');
         line += line != NULL;
     }
@@ -50,8 +52,9 @@ __attribute__((no_sanitize("address"))) static void copy_stack(struct unwind_cap
     uint64_t n = top - c->regs.sp;
     c->stack_bytes = n < UNWIND_STACK_BYTES ? (uint32_t)n : UNWIND_STACK_BYTES;
     int fd = open("/proc/self/mem", O_RDONLY);
-    if (pread(fd, c->stack, c->stack_bytes, (off_t)c->stack_addr) != (ssize_t)c->stack_bytes)
+    if (pread(fd, c->stack, c->stack_bytes, (off_t)c->stack_addr) != (ssize_t)c->stack_bytes) {
         abort();
+    }
     close(fd);
 }
 
@@ -63,8 +66,9 @@ void unwind_capture_context(struct unwind_capture *c, void *ucontext, int signal
     do {
         unw_word_t ip;
         unw_get_reg(&cursor, UNW_REG_IP, &ip);
-        if (ip == 0)
+        if (ip == 0) {
             break;
+        }
         c->peer[c->peer_count++] = ip;
     } while (c->peer_count < UNWIND_FRAMES && unw_step(&cursor) > 0);
     copy_stack(c, stack_top(c->regs.sp));
@@ -97,8 +101,9 @@ int unwind_wait_blocked(int tid) {
         int fd = open(path, O_RDONLY);
         ssize_t n = read(fd, text, sizeof text - 1);
         close(fd);
-        if (n > 0 && text[0] >= '0' && text[0] <= '9')
+        if (n > 0 && text[0] >= '0' && text[0] <= '9') {
             return 1;
+        }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return 0;
@@ -144,13 +149,17 @@ static void print_pc(const char *who, unsigned i, uint64_t pc, unsigned trust) {
 void unwind_assert_same(const struct unwind_capture *c, const struct hd_frame *frames,
                         const struct hd_walk *walk) {
     uint32_t i = 0;
-    while (i < walk->count && i < c->peer_count && frames[i].pc == c->peer[i])
+    while (i < walk->count && i < c->peer_count && frames[i].pc == c->peer[i]) {
         i++;
-    if (i == walk->count && i == c->peer_count && walk->stop == HD_STOP_ROOT)
+    }
+    if (i == walk->count && i == c->peer_count && walk->stop == HD_STOP_ROOT) {
         return;
-    for (uint32_t k = 0; k < walk->count; k++)
+    }
+    for (uint32_t k = 0; k < walk->count; k++) {
         print_pc("ours", k, frames[k].pc, frames[k].trust);
-    for (uint32_t k = 0; k < c->peer_count; k++)
+    }
+    for (uint32_t k = 0; k < c->peer_count; k++) {
         print_pc("peer", k, c->peer[k], 0);
+    }
     fail_msg("frame %u differs; ours %u (stop %u), libunwind %u", i, walk->count, walk->stop, c->peer_count);
 }

@@ -31,10 +31,12 @@ static void a_kept_answer_is_found_and_no_other(void **state) {
         int n = answers_find(&answers, place((uint64_t)i), out);
         found += n >= 0;
         assert_true(n == -1 || n == i % 3);
-        if (n > 0)
+        if (n > 0) {
             assert_int_equal(i, out[0].line);
-        if (n > 1)
+        }
+        if (n > 1) {
             assert_int_equal(-i, out[1].line);
+        }
     }
     assert_in_range(found, ANSWERS_SLOTS / 2, ANSWERS_SLOTS);
     answers_free(&answers);

@@ -31,8 +31,9 @@ static struct hd_frame frame_of(char function, uint64_t offset) {
 static uint32_t add_at(const char *stack, uint64_t at_ns, uint64_t offset) {
     struct hd_frame frames[64];
     uint32_t n = (uint32_t)strlen(stack);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         frames[i] = frame_of(stack[n - 1 - i], offset);
+    }
     return hd_tree_add(&tree, frames, n, at_ns);
 }
 
@@ -46,17 +47,20 @@ static void assert_hot(const char *expected) {
     uint32_t path[HD_TREE_DEPTH_MAX];
     char text[HD_TREE_DEPTH_MAX + 1] = {0};
     uint32_t n = hd_tree_hot_path(&tree, path, HD_TREE_DEPTH_MAX);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         text[i] = (char)(pool.node[path[i]].frame.start / 0x1000);
+    }
     assert_string_equal(text, expected);
 }
 
 static void most_of_the_time_wins_over_the_last_sample(void **state) {
     (void)state;
-    for (uint64_t i = 0; i < 8; i++)
+    for (uint64_t i = 0; i < 8; i++) {
         sample(MAIN "A", i, 10);
-    for (uint64_t i = 8; i < 10; i++)
+    }
+    for (uint64_t i = 8; i < 10; i++) {
         sample(MAIN "B", i, 10);
+    }
     assert_hot(MAIN "A");
 }
 
@@ -134,8 +138,9 @@ static void a_stack_that_is_too_deep_keeps_both_ends(void **state) {
     (void)state;
     static struct hd_frame frames[HD_TREE_DEPTH_MAX + 100];
     uint32_t count = sizeof frames / sizeof frames[0], path[HD_TREE_DEPTH_MAX];
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         frames[i].start = frames[i].pc = i + 1;
+    }
     uint32_t leaf = hd_tree_add(&tree, frames, count, 1);
     hd_tree_charge(&tree, leaf, 1);
     assert_int_equal(hd_tree_hot_path(&tree, path, HD_TREE_DEPTH_MAX), HD_TREE_DEPTH_MAX);
@@ -184,8 +189,9 @@ static void what_is_taken_back_leaves_the_tree_as_it_was(void **state) {
 
 static uint32_t free_nodes(void) {
     uint32_t n = 0;
-    for (uint32_t i = pool.free; i != HD_TREE_NONE; i = pool.node[i].sibling)
+    for (uint32_t i = pool.free; i != HD_TREE_NONE; i = pool.node[i].sibling) {
         n++;
+    }
     assert_int_equal(n + pool.used, HD_TREE_POOL_NODES);
     return n;
 }
@@ -226,8 +232,9 @@ static void a_folded_leafs_time_is_its_callers(void **state) {
  * those that were folded. */
 static void what_was_folded_is_not_its_callers_own_time(void **state) {
     (void)state;
-    for (int function = 'a'; function <= 'z'; function++)
+    for (int function = 'a'; function <= 'z'; function++) {
         sample((char[]){'M', 'D', (char)function, 0}, (uint64_t)(function - 'a') * HD_NS_PER_S, 10);
+    }
     sample(MAIN "DH", 30 * HD_NS_PER_S, 90);
     assert_hot(MAIN "DH");
     hd_tree_fold(&tree, 26);

@@ -60,8 +60,9 @@ static void each_kind_of_blocking_call_has_its_cause(void **state) {
         {SYS_io_uring_enter, HD_CAUSE_UNKNOWN},
         {99999, HD_CAUSE_UNKNOWN},
     };
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         assert_int_equal(kind_of(blocked(calls[i].nr)), calls[i].kind);
+    }
 }
 
 static void a_descriptor_decides_what_a_read_waits_for(void **state) {
@@ -209,8 +210,9 @@ static void takes_late_delay_from_assumed_running(void **state) {
     assert_kind(HD_CAUSE_STARVED);
     assert_int_equal(sums.ns[HD_CAUSE_STARVED], 480 * MS);
     uint64_t sum = 0;
-    for (int i = 0; i < HD_CAUSE_KINDS; i++)
+    for (int i = 0; i < HD_CAUSE_KINDS; i++) {
         sum += sums.ns[i];
+    }
     assert_int_equal(sum, sums.total_ns);
 }
 

@@ -108,8 +108,9 @@ static void hang(uint64_t number) {
 }
 
 static void hangs(void) {
-    for (unsigned i = 0; i < HANGS; i++)
+    for (unsigned i = 0; i < HANGS; i++) {
         hang(i + 1);
+    }
     assert_int_equal(atomic_load(&record.hangs), HANGS);
     assert_int_equal(atomic_load(&record.suppressed), HANGS - HD_DEFERRED_MAX);
     assert_int_equal(atomic_load(&record.suppressed_ns), (HANGS - HD_DEFERRED_MAX) * HANG_NS);

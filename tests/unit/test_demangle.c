@@ -95,8 +95,9 @@ static void leaves_a_name_that_would_explode(void **state) {
     (void)state;
     char bomb[2048];
     size_t used = (size_t)snprintf(bomb, sizeof bomb, "_Z1f3aaaIiiE");
-    for (int i = 0; i < 60; i++) /* each substitution doubles what the one before stands for */
+    for (int i = 0; i < 60; i++) { /* each substitution doubles what the one before stands for */
         used += (size_t)snprintf(bomb + used, sizeof bomb - used, "3aaaIS_S_E");
+    }
     char *name = symbolizer_demangle(bomb);
     assert_true(strlen(name) <= 8192);
     free(name);

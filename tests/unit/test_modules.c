@@ -58,15 +58,18 @@ static int check_object(struct dl_phdr_info *info, size_t size, void *arg) {
     assert_true(module->bias == info->dlpi_addr);
     bool main_program = info->dlpi_name[0] == 0;
     assert_int_equal(module->main_program, main_program);
-    if (main_program)
+    if (main_program) {
         assert_true(readlink("/proc/self/exe", exe, sizeof exe - 1) > 0);
+    }
     assert_string_equal(hd_module_path(&m, (uint32_t)index), main_program ? exe : info->dlpi_name);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_GNU_EH_FRAME)
+        if (p->p_type == PT_GNU_EH_FRAME) {
             assert_true(module->eh_frame_hdr == info->dlpi_addr + p->p_vaddr);
-        if (p->p_type != PT_NOTE)
+        }
+        if (p->p_type != PT_NOTE) {
             continue;
+        }
         const uint8_t *note = (const uint8_t *)(info->dlpi_addr + p->p_vaddr);
         if (memcmp(note, "\4\0\0\0\x14\0\0\0\3\0\0\0GNU", 16) == 0) {
             assert_int_equal(module->build_id_bytes, 20);
@@ -91,8 +94,9 @@ static void what_the_loader_does_not_know_is_no_module(void **state) {
     static const uint64_t nowhere[] = {0, 1, 4096, UINT64_MAX, UINT64_C(0x800000000000)};
     int local;
     (void)state;
-    for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++)
+    for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
         assert_int_equal(hd_modules_at(&m, nowhere[i]), -ENOENT);
+    }
     assert_int_equal(hd_modules_at(&m, (uint64_t)(uintptr_t)&local), -ENOENT);
     void *heap = malloc(16);
     assert_int_equal(hd_modules_at(&m, (uint64_t)(uintptr_t)heap), -ENOENT);
@@ -109,8 +113,9 @@ static void exported_functions_are_found_by_name(void **state) {
         Dl_info info;
         assert_true(want != 0 && dladdr((void *)(uintptr_t)want, &info) != 0);
         int index = hd_modules_at(&m, want);
-        if (index < 0 || strstr(hd_module_path(&m, (uint32_t)index), "libc.so") == NULL)
+        if (index < 0 || strstr(hd_module_path(&m, (uint32_t)index), "libc.so") == NULL) {
             continue; /* a sanitizer's */
+        }
         assert_true(hd_module_symbol(&m, (uint32_t)index, names[i]) == want);
     }
     int libc = hd_modules_at(&m, address_of("getpid"));
@@ -126,8 +131,9 @@ static void exported_functions_are_found_by_name(void **state) {
 static void the_vdso_is_a_module(void **state) {
     (void)state;
     uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-    if (vdso == 0)
+    if (vdso == 0) {
         skip();
+    }
     int index = hd_modules_at(&m, vdso + 16);
     assert_true(index >= 0);
     assert_true(m.module[index].lo == vdso && m.module[index].eh_frame_hdr != 0);
@@ -148,8 +154,9 @@ static void copy_library(int to) {
     assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
     int from = open(map->l_name, O_RDONLY | O_CLOEXEC);
     assert_true(from >= 0 && to >= 0);
-    while ((n = read(from, bytes, sizeof bytes)) > 0)
+    while ((n = read(from, bytes, sizeof bytes)) > 0) {
         assert_int_equal(write(to, bytes, (size_t)n), n);
+    }
     assert_int_equal(n, 0);
     close(from);
     dlclose(library);
@@ -208,10 +215,12 @@ static void files_of_the_system_are_known_by_their_folder(void **state) {
                                           "/opt/h/libhangdog-preload.so/a.so",
                                           "libhangdog-preload.so"};
     (void)state;
-    for (size_t i = 0; i < sizeof its / sizeof *its; i++)
+    for (size_t i = 0; i < sizeof its / sizeof *its; i++) {
         assert_true(hd_module_path_is_system(its[i]));
-    for (size_t i = 0; i < sizeof not_its / sizeof *not_its; i++)
+    }
+    for (size_t i = 0; i < sizeof not_its / sizeof *not_its; i++) {
         assert_false(hd_module_path_is_system(not_its[i]));
+    }
 }
 
 /* ---- a made-up process --------------------------------------------------------------------------- */
@@ -223,17 +232,20 @@ static uint64_t generation, unloaded;
 static int find_made_up(struct hd_modules *table, uint64_t pc, struct hd_module *out, char *path,
                         size_t bytes) {
     (void)table;
-    if (pc < STEP || pc >= 1000 * STEP || pc / STEP == unloaded)
+    if (pc < STEP || pc >= 1000 * STEP || pc / STEP == unloaded) {
         return -ENOENT;
+    }
     out->lo = pc / STEP * STEP;
     out->hi = out->lo + STEP / 2;
-    if (pc >= out->hi)
+    if (pc >= out->hi) {
         return -ENOENT;
+    }
     out->handle = generation;
-    if (path != NULL)
+    if (path != NULL) {
         snprintf(path, bytes, "/%s/%lx",
                  "a/path/of/some/length/as/they/are/in/the/real/world/too/and/this/one/is/longer/than/most",
                  pc / STEP);
+    }
     return 0;
 }
 
@@ -288,10 +300,12 @@ static void a_full_table_keeps_its_indices(void **state) {
         assert_int_equal(hd_modules_at(&m, order * STEP + STEP / 2), -ENOENT);
     }
     assert_true(m.count > HD_MODULES_MAX / 2 && m.count <= HD_MODULES_MAX);
-    for (uint32_t i = 0; i < m.count; i++)
+    for (uint32_t i = 0; i < m.count; i++) {
         assert_int_equal(hd_modules_at(&m, m.module[i].lo + 1), i);
-    for (uint64_t i = 1; i < 1000; i++)
+    }
+    for (uint64_t i = 1; i < 1000; i++) {
         (void)hd_modules_at(&m, i * STEP);
+    }
     assert_int_equal(m.count, HD_MODULES_MAX);
     assert_true(m.lost > 0);
     assert_true(m.path_bytes <= HD_MODULE_PATHS_BYTES);

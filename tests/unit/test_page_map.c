@@ -101,7 +101,9 @@ static void *keeps_the_map_locked(void *unused) {
 /* Who writes to the map would wait for the end of each call, and everybody else for who writes. */
 static void who_only_reads_the_map_is_not_waited_for(void **state) {
     (void)state;
-    enum { TIMES = 40 };
+    enum {
+        TIMES = 40
+    };
     pthread_t thread;
     unsigned in_time = 0;
     assert_int_equal(pthread_create(&thread, NULL, keeps_the_map_locked, NULL), 0);

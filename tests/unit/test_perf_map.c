@@ -46,8 +46,9 @@ static const char *name_at(uint64_t pc) {
     assert_true(fd >= 0);
     assert_int_equal(perf_map_find(fd, &place, 1, NULL), 0);
     name[0] = 0;
-    if (place.start != 0)
+    if (place.start != 0) {
         assert_int_equal(perf_map_name(fd, &place, name), 0);
+    }
     close(fd);
     return name;
 }
@@ -90,8 +91,9 @@ static void what_is_no_line_is_none(void **state) {
         "\n\n\n",
         "1000 0 empty\n",
     };
-    for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++)
+    for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++) {
         assert_string_equal(name_in(torn[i], 0x1000), "");
+    }
     assert_string_equal(name_in("torn\n1000 100 whole\n2000 10", 0x1000), "whole");
     /* a piece that is said to be all of memory holds what follows it, and runs over no end */
     assert_string_equal(name_in("1000 ffffffffffffffff all\n", 0xfff), "");
@@ -104,15 +106,18 @@ static void bytes_of_any_kind_do_no_harm(void **state) {
     static char noise[300000];
     struct perf_map_place places[64];
     for (int round = 0; round < 20; round++) {
-        for (size_t i = 0; i < sizeof noise; i++)
+        for (size_t i = 0; i < sizeof noise; i++) {
             noise[i] = round % 2 ? (char)any(256) : "0123456789abcdef  \n"[any(19)];
+        }
         write_map(noise, sizeof noise);
-        for (size_t i = 0; i < 64; i++)
+        for (size_t i = 0; i < 64; i++) {
             places[i] = (struct perf_map_place){.pc = (uint64_t)i << 12};
+        }
         int fd = open_map();
         assert_int_equal(perf_map_find(fd, places, 64, NULL), 0);
-        for (size_t i = 0; i < 64; i++)
+        for (size_t i = 0; i < 64; i++) {
             assert_true(places[i].start == 0 || places[i].name + (off_t)places[i].name_bytes <= 300000);
+        }
         close(fd);
     }
 }
@@ -122,10 +127,12 @@ static void a_name_without_end_is_cut(void **state) {
     static char map[200000];
     memset(map, 'n', sizeof map);
     static const char head[] = "1000 100 ", tail[] = "\n2000 10 another\n";
-    for (size_t i = 0; i < sizeof head - 1; i++)
+    for (size_t i = 0; i < sizeof head - 1; i++) {
         map[i] = head[i];
-    for (size_t i = 0; i < sizeof tail - 1; i++)
+    }
+    for (size_t i = 0; i < sizeof tail - 1; i++) {
         map[sizeof map - sizeof tail + 1 + i] = tail[i];
+    }
     write_map(map, sizeof map);
     assert_int_equal(strlen(name_at(0x1000)), PERF_MAP_NAME_BYTES - 1);
     assert_string_equal(name_at(0x2000), "another");
@@ -134,16 +141,21 @@ static void a_name_without_end_is_cut(void **state) {
 /* Another user's map could have each place in each of its lines. */
 static void lines_that_have_all_places_end_the_search(void **state) {
     (void)state;
-    enum { LINES = 100000, PLACES = 10000 };
+    enum {
+        LINES = 100000,
+        PLACES = 10000
+    };
     static const char line[] = "1 fffffff x\n";
     char *text = malloc(LINES * (sizeof line - 1));
     struct perf_map_place *places = calloc(PLACES, sizeof *places);
     assert_non_null(text);
     assert_non_null(places);
-    for (size_t i = 0; i < LINES; i++)
+    for (size_t i = 0; i < LINES; i++) {
         memcpy(text + i * (sizeof line - 1), line, sizeof line - 1);
-    for (size_t i = 0; i < PLACES; i++)
+    }
+    for (size_t i = 0; i < PLACES; i++) {
         places[i].pc = 16 + i;
+    }
     write_map(text, LINES * (sizeof line - 1));
     int fd = open_map();
     assert_true(fd >= 0);
@@ -272,8 +284,9 @@ int main(void) {
         cmocka_unit_test(names_of_v8_are_taken_apart),
         cmocka_unit_test(names_of_cpython_have_their_file),
     };
-    if (mkdtemp(folder) == NULL)
+    if (mkdtemp(folder) == NULL) {
         return 1;
+    }
     snprintf(path, sizeof path, "%s/map", folder);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

@@ -169,7 +169,11 @@ static void who_waits_at_a_pipe_waits_for_what_a_child_left_that_has_ended(void 
 
 static void only_a_vfork_waits_for_the_child_that_it_makes(void **state) {
     (void)state;
-    enum { VFORK = 0x4000, VM = 0x100, THREAD = 0x10000 }; /* CLONE_… */
+    enum {
+        VFORK = 0x4000,
+        VM = 0x100,
+        THREAD = 0x10000
+    }; /* CLONE_… */
     uint64_t spawn[11] = {VFORK | VM}, thread[11] = {VM | THREAD};
     pid_t child = begin_child();
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone, SIGCHLD, 0, 0), "page-fault");
@@ -191,7 +195,9 @@ static void only_a_vfork_waits_for_the_child_that_it_makes(void **state) {
 }
 
 static void among_many_children_the_newest_is_named(void **state) {
-    enum { CHILDREN = 400 };
+    enum {
+        CHILDREN = 400
+    };
     static pid_t child[CHILDREN];
     (void)state;
     for (unsigned i = 0; i < CHILDREN; i++) {

@@ -20,8 +20,9 @@ static int puts_until_error; /* < 0: never */
 
 static int collect(void *ctx, const char *bytes, size_t n) {
     (void)ctx;
-    if (puts_until_error == 0)
+    if (puts_until_error == 0) {
         return -ENOSPC;
+    }
     puts_until_error--;
     assert_true(used + n < sizeof out);
     memcpy(out + used, bytes, n);

@@ -34,8 +34,9 @@ static struct hd_timeline_entry timeline[4];
 
 static int collect(void *ctx, const char *bytes, size_t n) {
     (void)ctx;
-    if ((long)(used + n) > room)
+    if ((long)(used + n) > room) {
         return -ENOSPC;
+    }
     memcpy(out + used, bytes, n);
     used += n;
     return 0;
@@ -49,8 +50,9 @@ static const struct {
 static int find_module(struct hd_modules *m, uint64_t pc, struct hd_module *module, char *path, size_t n) {
     (void)m;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (pc - files[i].lo >= 0x1000)
+        if (pc - files[i].lo >= 0x1000) {
             continue;
+        }
         module->lo = files[i].lo;
         module->hi = files[i].lo + 0x1000;
         module->bias = MODULE_BIAS;
@@ -79,8 +81,9 @@ static int fresh(void **state) {
                                 .started_ns = 1000};
     used = 0;
     room = sizeof out;
-    if (scratch == NULL)
+    if (scratch == NULL) {
         scratch = malloc(hd_report_scratch_bytes());
+    }
     memset(scratch, 0xa5, hd_report_scratch_bytes()); /* the writer initialises it */
     return scratch == NULL;
 }
@@ -159,12 +162,13 @@ static void the_timeline_is_in_order_and_refers_to_its_stacks(void **state) {
     const uint32_t leaves[] = {b, HD_TREE_NONE, a, b};
     report.timeline_first = 3;
     report.timeline_count = 4;
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; i++) {
         timeline[(3 + i) % 4] = (struct hd_timeline_entry){.at_ns = 900 + 100 * (uint64_t)i,
                                                            .for_ns = i,
                                                            .leaf = leaves[i],
                                                            .state = HD_RUN_BLOCKED,
                                                            .syscall_nr = 1};
+    }
     timeline[2].state = HD_RUN_RUNNING;
     json_t *d = written();
     const json_t *samples = json_object_get(d, "samples"), *line = json_object_get(samples, "timeline");
@@ -184,8 +188,9 @@ static void the_trees_parents_come_first_and_functions_once(void **state) {
     (void)state;
     for (uint64_t i = 0; i < 200; i++) {
         struct hd_frame frames[6];
-        for (uint64_t k = 0; k < 6; k++)
+        for (uint64_t k = 0; k < 6; k++) {
             frames[k] = frame(0x20000 + 16 * ((i * 7 + k * k * 3) % 40), 1, HD_TRUST_CFI);
+        }
         hd_tree_charge(&tree, hd_tree_add(&tree, frames, 6, i), i);
     }
     json_t *d = written();
@@ -200,8 +205,9 @@ static void the_trees_parents_come_first_and_functions_once(void **state) {
         int64_t parent = json_integer_value(json_object_get(n, "parent"));
         assert_true(parent >= -1 && parent < (int64_t)i);
         assert_true(json_integer_value(json_object_get(n, "frame")) < 40);
-        if (parent == -1)
+        if (parent == -1) {
             roots_ns += (uint64_t)json_integer_value(json_object_get(n, "time_ns"));
+        }
     }
     assert_int_equal(roots_ns, tree.time_ns);
     json_decref(d);

@@ -272,8 +272,9 @@ static void says_a_deadlock_in_a_sentence(void **state) {
 static void a_ring_longer_than_the_array_is_none(void **state) {
     (void)state;
     struct hd_waits_for edges[20];
-    for (int32_t i = 0; i < 20; i++)
+    for (int32_t i = 0; i < 20; i++) {
         edges[i] = (struct hd_waits_for){i + 1, i == 19 ? 1 : i + 2};
+    }
     memset(&cause, 0, sizeof cause);
     assert_false(hd_cause_find_ring(&cause, edges, 20, 1));
     assert_int_equal(cause.deadlock_count, 0);

@@ -46,8 +46,9 @@ static void make_id(uint8_t id[HD_UUID_BYTES]) {
     static uint8_t count;
     uint64_t ms = now_ns / HD_NS_PER_MS;
     memset(id, 0, HD_UUID_BYTES);
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 6; i++) {
         id[i] = (uint8_t)(ms >> (40 - 8 * i));
+    }
     id[6] = 0x70;
     id[7] = count++;
 }
@@ -90,8 +91,9 @@ static bool exists(const struct hd_report *r) {
 
 static unsigned left(const struct hd_report *r, unsigned count) {
     unsigned n = 0;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         n += exists(&r[i]);
+    }
     return n;
 }
 
@@ -123,8 +125,9 @@ static int clean(void **state) {
 static void the_oldest_go_first_and_are_counted(void **state) {
     (void)state;
     struct hd_report r[100];
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; i++) {
         r[i] = write_one();
+    }
     spool.max_reports = 10; /* a limit that was lowered: more than one walk's worth has to go */
     struct hd_report last = write_one();
     assert_int_equal(spool.dropped, 91);
@@ -137,10 +140,12 @@ static void ids_of_one_clock_tick_are_in_order(void **state) {
     (void)state;
     struct hd_report r[10];
     spool.max_reports = 0;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         r[i] = write_one();
-    for (int i = 0; i < 10; i++)
+    }
+    for (int i = 0; i < 10; i++) {
         date(r[i].id, TODAY);
+    }
     spool.max_reports = 5;
     write_one();
     assert_int_equal(left(r, 6), 0);
@@ -155,8 +160,9 @@ static void keeps_to_the_limit_of_bytes_and_keeps_the_newest(void **state) {
     path_of(path, first.id);
     assert_int_equal(stat(path, &st), 0);
     spool.max_bytes = (uint64_t)st.st_size * 3 + 10;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         r[i] = write_one();
+    }
     assert_int_equal(left(r, 10), 3);
     assert_int_equal(spool.dropped, 8);
     spool.max_bytes = 1;
@@ -178,8 +184,9 @@ static void who_asks_for_nothing_gets_limits(void **state) {
 static void room_is_made_for_one(void **state) {
     (void)state;
     struct hd_report r[5];
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         r[i] = write_one();
+    }
     spool.max_reports = 5;
     hd_spool_make_room(&spool);
     assert_int_equal(spool.dropped, 1);
@@ -201,8 +208,9 @@ static bool is_others(const char *name) {
 static int stat_shared(int dir, const char *path, void *to, int flags) {
     struct stat *st = to;
     int r = real.stat_at(dir, path, st, flags);
-    if (S_ISDIR(st->st_mode))
+    if (S_ISDIR(st->st_mode)) {
         st->st_mode |= S_ISVTX;
+    }
     st->st_uid += S_ISDIR(st->st_mode) || is_others(path) ? 2 : 1; /* we are not root */
     return r;
 }
@@ -223,8 +231,9 @@ static void where_each_removes_only_his_own_the_limits_are_his_own(void **state)
     hd_os.stat_at = stat_shared;
     hd_os.unlink_at = unlink_own;
     spool.max_reports = 3;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         own[i] = write_one();
+    }
     assert_int_equal(spool.error, 0);
     assert_int_equal(left(own, 6), 3);
     assert_int_equal(left(own + 3, 3), 3);
@@ -266,8 +275,9 @@ static void of_the_last_days_reports_sessions_are_none(void **state) {
 static void after_the_clock_was_set_back_what_is_still_to_come_is_not_of_the_last_day(void **state) {
     (void)state;
     now_ns = TODAY + MONTH;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         write_one();
+    }
     now_ns = TODAY;
     assert_int_equal(of_the_last_day(), 0);
     write_one();
@@ -298,16 +308,19 @@ static void after_the_clock_was_set_back_new_reports_stay_and_old_ones_go(void *
     struct hd_report ahead[10], new[15];
     spool.max_reports = 10;
     now_ns = TODAY + MONTH;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         ahead[i] = write_one();
+    }
     now_ns = TODAY;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         new[i] = write_one();
+    }
     assert_int_equal(left(new, 4), 4);
     assert_int_equal(left(ahead, 10), 6);
     assert_int_equal(left(ahead + 4, 6), 6); /* of those too the oldest go first */
-    for (int i = 4; i < 15; i++)
+    for (int i = 4; i < 15; i++) {
         new[i] = write_one();
+    }
     assert_int_equal(left(ahead, 10), 0);
     assert_int_equal(left(new, 5), 0);
     assert_int_equal(left(new + 5, 10), 10);
@@ -319,8 +332,9 @@ static void a_process_that_sees_the_clock_set_back_keeps_its_new_reports_too(voi
     struct hd_report old[10], new[3];
     uint8_t id[HD_UUID_BYTES];
     spool.max_reports = 10;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         old[i] = write_one();
+    }
     now_ns += MONTH;
     make_id(id);
     now_ns -= MONTH;

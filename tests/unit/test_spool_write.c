@@ -71,8 +71,9 @@ static int swap_and_chmod(int dir, const char *name, int mode) {
     char made[80], moved[80];
     snprintf(made, sizeof made, "%s/a", folder);
     snprintf(moved, sizeof moved, "%s/moved", folder);
-    if (rename(made, moved) == 0)
+    if (rename(made, moved) == 0) {
         assert_int_equal(symlink("own", made), 0);
+    }
     return real.chmod_at(dir, name, mode);
 }
 
@@ -127,8 +128,9 @@ static void whatever_call_fails_nothing_torn_is_left(void **state) {
     (void)state;
     static const int errors[] = {-EIO, -ENOSPC, -EROFS};
     spool.max_reports = 3;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         write_one(1);
+    }
     struct hd_report r = write_one(10);
     let_calls_fail();
     for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++) {
@@ -151,8 +153,9 @@ static void whatever_call_fails_nothing_torn_is_left(void **state) {
                 assert_int_equal(result, fail_with);
                 assert_int_equal(spool.error, -fail_with);
             }
-            if (all_done)
+            if (all_done) {
                 break;
+            }
             assert_true(n < 1000);
         }
     }
@@ -175,8 +178,9 @@ static void whatever_call_fails_opening_leaks_nothing(void **state) {
         assert_int_equal(result < 0, other.dir_fd < 0);
         hd_spool_close(&other);
         assert_int_equal(open_descriptors(), descriptors);
-        if (calls < n)
+        if (calls < n) {
             break;
+        }
     }
 }
 

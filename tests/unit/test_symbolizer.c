@@ -42,9 +42,11 @@ static void read_build_id(const char *at, const char *end, char text[65]) {
         ElfW(Nhdr) note;
         memcpy(&note, at, sizeof note);
         const char *name = at + sizeof note, *bits = name + ((note.n_namesz + 3) & ~3u);
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= 32)
-            for (unsigned i = 0; i < note.n_descsz; i++)
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= 32) {
+            for (unsigned i = 0; i < note.n_descsz; i++) {
                 snprintf(text + 2 * i, 3, "%02x", (unsigned char)bits[i]);
+            }
+        }
         at = bits + ((note.n_descsz + 3) & ~3u);
     }
 }
@@ -52,8 +54,9 @@ static void read_build_id(const char *at, const char *end, char text[65]) {
 static int find_module(struct dl_phdr_info *info, size_t size, void *ctx) {
     struct place *p = ctx;
     (void)size;
-    if (p->module == NULL ? info->dlpi_name[0] != 0 : strstr(info->dlpi_name, p->module) == NULL)
+    if (p->module == NULL ? info->dlpi_name[0] != 0 : strstr(info->dlpi_name, p->module) == NULL) {
         return 0;
+    }
     if (p->module == NULL) {
         ssize_t n = readlink("/proc/self/exe", p->path, sizeof p->path - 1);
         p->path[n > 0 ? n : 0] = 0;
@@ -63,8 +66,9 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *ctx) {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *h = &info->dlpi_phdr[i];
         const char *at = (const char *)(info->dlpi_addr + h->p_vaddr);
-        if (h->p_type == PT_NOTE)
+        if (h->p_type == PT_NOTE) {
             read_build_id(at, at + h->p_memsz, p->build_id);
+        }
     }
     p->bias = info->dlpi_addr;
     p->found = true;
@@ -208,13 +212,16 @@ static void the_kernels_own_module_has_names(void **state) {
     }
     const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)p.bias;
     const ElfW(Phdr) *h = (const ElfW(Phdr) *)(p.bias + head->e_phoff);
-    for (int i = 0; i < head->e_phnum; i++)
-        if (h[i].p_type == PT_NOTE)
+    for (int i = 0; i < head->e_phnum; i++) {
+        if (h[i].p_type == PT_NOTE) {
             read_build_id((const char *)p.bias + h[i].p_vaddr,
                           (const char *)p.bias + h[i].p_vaddr + h[i].p_memsz, p.build_id);
+        }
+    }
     int named = 0;
-    for (uint64_t offset = 0x400; offset < 0x1800; offset += 16)
+    for (uint64_t offset = 0x400; offset < 0x1800; offset += 16) {
         named += resolve_in(&p, p.bias + offset, true) > 0;
+    }
     assert_null(reason);
     assert_true(named > 0);
 }
@@ -251,8 +258,9 @@ static void lose_build_id(char *bytes, size_t size) {
     for (size_t i = 0; i + 4 <= size; i++) {
         uint32_t type;
         memcpy(&type, bytes + (i >= 4 ? i - 4 : 0), sizeof type);
-        if (memcmp(bytes + i, "GNU", 4) == 0 && type == NT_GNU_BUILD_ID)
+        if (memcmp(bytes + i, "GNU", 4) == 0 && type == NT_GNU_BUILD_ID) {
             bytes[i] = 'X';
+        }
     }
 }
 
@@ -304,8 +312,9 @@ static void a_place_outside_of_every_function_has_no_name(void **state) {
     (void)state;
     struct place p = place_of(NULL);
     static const uint64_t offsets[] = {0, 1, UINT64_MAX, UINT64_MAX / 2, 1ull << 40};
-    for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++)
+    for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
         assert_int_equal(resolve_in(&p, p.bias + offsets[i], i % 2), 0);
+    }
 }
 
 /* ---- damaged files ------------------------------------------------------------------------ */
@@ -319,14 +328,16 @@ static size_t damage(char *bytes, size_t size) {
     for (unsigned i = 0; i < hits; i++) {
         ElfW(Shdr) s = sections[next_random() % count];
         if (s.sh_type == SHT_NOTE || s.sh_type == SHT_NOBITS || s.sh_size == 0 ||
-            s.sh_offset + s.sh_size > head->e_shoff)
+            s.sh_offset + s.sh_size > head->e_shoff) {
             continue;
+        }
         static const char values[] = {0, 1, 0x7f, (char)0x80, (char)0xff};
         bytes[s.sh_offset + next_random() % s.sh_size] =
             next_random() % 2 ? (char)next_random() : values[next_random() % sizeof values];
     }
-    if (next_random() % 8 == 0) /* and the section headers themselves */
+    if (next_random() % 8 == 0) { /* and the section headers themselves */
         bytes[head->e_shoff + next_random() % (count * sizeof *sections)] ^= (char)next_random();
+    }
     return next_random() % 8 == 0 ? next_random() % size : size;
 }
 
@@ -336,8 +347,9 @@ static void resolve_damaged(const char *path, const char *build_id) {
     for (uint64_t offset = 0; offset < 0x8000; offset += 0x155) {
         struct symbol_query q = {.path = path, .build_id = build_id, .offset = offset};
         int n = symbolizer_resolve(s, &q, found, &reason);
-        if (n < 0 || n > SYMBOLS_MAX)
+        if (n < 0 || n > SYMBOLS_MAX) {
             _exit(1);
+        }
     }
     symbolizer_destroy(s);
 }
@@ -353,8 +365,9 @@ static void a_damaged_file_gives_an_error_never_a_crash(void **state) {
     assert_true(fd >= 0);
     for (uint64_t round = 1; round <= 60; round++) {
         seed = round * 0x9e3779b97f4a7c15;
-        for (size_t i = 0; i < size; i++)
+        for (size_t i = 0; i < size; i++) {
             copy[i] = whole[i];
+        }
         size_t kept = damage(copy, size);
         assert_int_equal(pwrite(fd, copy, kept, 0), (ssize_t)kept);
         assert_int_equal(ftruncate(fd, (off_t)kept), 0);
@@ -366,8 +379,9 @@ static void a_damaged_file_gives_an_error_never_a_crash(void **state) {
         }
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
-        if (status != 0)
+        if (status != 0) {
             print_error("round %d: status %#x\n", (int)round, (unsigned)status);
+        }
         assert_int_equal(status, 0);
     }
     close(fd);

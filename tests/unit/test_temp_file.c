@@ -56,8 +56,9 @@ static pid_t start_sweeper(void) {
     assert_true(pid >= 0);
     while (pid == 0) {
         struct hd_spool spool;
-        if (hd_spool_open(&spool, folder) != 0)
+        if (hd_spool_open(&spool, folder) != 0) {
             _exit(1);
+        }
         hd_spool_close(&spool);
     }
     return pid;
@@ -70,8 +71,9 @@ static void no_sweeper_takes_it_before_it_has_its_name(void **state) {
     for (unsigned i = 0; i < ROUNDS; i++) {
         be_report(i);
         int fd = temp_file_open(temp);
-        if (fd < 0 || write(fd, "text", 4) != 4 || rename(temp, name) != 0)
+        if (fd < 0 || write(fd, "text", 4) != 4 || rename(temp, name) != 0) {
             lost++;
+        }
         close(fd);
         unlink(name);
     }

@@ -65,8 +65,9 @@ static void dates_agree_with_the_c_library(void **state) {
         struct tm tm;
         gmtime_r(&when, &tm);
         size_t n = strftime(expected, sizeof expected, "%Y-%m-%dT%H:%M:%S", &tm);
-        if ((uint64_t)when > UINT64_MAX / HD_NS_PER_S)
+        if ((uint64_t)when > UINT64_MAX / HD_NS_PER_S) {
             break;
+        }
         uint64_t ns = (uint64_t)(day % 999999937);
         snprintf(expected + n, sizeof expected - n, ".%09uZ", (unsigned)ns);
         hd_text_time(fresh(), (uint64_t)when * HD_NS_PER_S + ns);

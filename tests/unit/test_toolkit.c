@@ -24,7 +24,15 @@ static const char *const files[] = {
     "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0.8.6",
     "/home/user/libgtk-of-mine.so",
 };
-enum file { APP, LIBC, GOBJECT, PANGO, SQLITE, OWN, FILES };
+enum file {
+    APP,
+    LIBC,
+    GOBJECT,
+    PANGO,
+    SQLITE,
+    OWN,
+    FILES
+};
 
 static int cannot_read(void *ctx, uint64_t addr, void *dst, size_t n) {
     (void)ctx, (void)addr, (void)dst, (void)n;

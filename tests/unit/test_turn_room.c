@@ -48,8 +48,9 @@ static uint32_t ref_step(uint32_t parent, uint64_t function, bool make) {
     uint32_t slot = (uint32_t)((parent * 0x9e3779b97f4a7c15ULL ^ function) * 0xff51afd7ed558ccdULL >> 44);
     for (; ref_hash[slot] != 0; slot = (slot + 1) % REF_HASH) {
         const struct ref *r = &ref[ref_hash[slot]];
-        if (r->parent == parent && r->function == function)
+        if (r->parent == parent && r->function == function) {
             return ref_hash[slot];
+        }
     }
     assert_true(make && refs < REF_MAX);
     ref[refs] = (struct ref){.function = function, .parent = parent, .sibling = ref[parent].child};
@@ -61,8 +62,9 @@ static uint32_t ref_step(uint32_t parent, uint64_t function, bool make) {
 
 static void ref_charge(uint32_t leaf, uint64_t ns) {
     ref[leaf].own_ns += ns;
-    for (uint32_t i = leaf; i != 0; i = ref[i].parent)
+    for (uint32_t i = leaf; i != 0; i = ref[i].parent) {
         ref[i].time_ns += ns;
+    }
 }
 
 static uint32_t heaviest(uint32_t at, uint64_t *second_ns) {
@@ -70,8 +72,9 @@ static uint32_t heaviest(uint32_t at, uint64_t *second_ns) {
     *second_ns = 0;
     for (uint32_t i = best; i != 0; i = ref[i].sibling) {
         const struct ref *n = &ref[i], *b = &ref[best];
-        if (i == best)
+        if (i == best) {
             continue;
+        }
         bool more = n->time_ns > b->time_ns || (n->time_ns == b->time_ns && n->last_ns > b->last_ns);
         uint64_t less_ns = more ? b->time_ns : n->time_ns;
         *second_ns = less_ns > *second_ns ? less_ns : *second_ns;
@@ -106,10 +109,12 @@ static struct ref_hang *hang(uint8_t i, uint8_t hang_state) {
 static uint32_t ref_of(const struct ref_hang *r, uint32_t at) {
     uint64_t path[HD_TREE_DEPTH_MAX];
     uint32_t count = 0, i = r->root;
-    for (; at != HD_TREE_NONE; at = k.pool.node[at].parent)
+    for (; at != HD_TREE_NONE; at = k.pool.node[at].parent) {
         path[count++] = k.pool.node[at].frame.start;
-    while (count-- != 0)
+    }
+    while (count-- != 0) {
         i = ref_step(i, path[count], false);
+    }
     return i;
 }
 
@@ -129,12 +134,14 @@ static void note_folded(const struct ref_hang *r) {
 /* A stack, outermost first, taken at `at_ns`. */
 static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, uint64_t at_ns) {
     struct hd_turn *h = r->h;
-    if (r->taken != 0)
+    if (r->taken != 0) {
         ref_charge(r->last, at_ns - r->last_ns);
-    else
+    } else {
         h->start_ns = at_ns;
-    for (uint32_t i = 0; i < count; i++)
+    }
+    for (uint32_t i = 0; i < count; i++) {
         k.frames[i] = (struct hd_frame){.start = stack[count - 1 - i], .pc = stack[count - 1 - i]};
+    }
     struct hd_last_sample now = {.valid = true, .at_ns = at_ns, .state = HD_RUN_BLOCKED};
     bool folds = HD_TREE_POOL_NODES - k.pool.used < count;
     now.leaf = hd_turn_add_stack(&k, h, count, at_ns);
@@ -144,12 +151,15 @@ static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, ui
         ref[r->last].last_ns = at_ns;
         ref[r->last].samples++;
     }
-    for (unsigned i = 0; i < HD_TURNS_MAX; i++)
-        if (folds && hang_ref[i].h != NULL)
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        if (folds && hang_ref[i].h != NULL) {
             note_folded(&hang_ref[i]);
+        }
+    }
     uint32_t depth = 0;
-    for (uint32_t i = now.leaf; i != HD_TREE_NONE; i = k.pool.node[i].parent)
+    for (uint32_t i = now.leaf; i != HD_TREE_NONE; i = k.pool.node[i].parent) {
         depth++;
+    }
     assert_int_equal(depth, count); /* the stack is whole */
     hd_turn_add(h, &now, 0);
     r->last_ns = at_ns;
@@ -164,8 +174,9 @@ static void settle(struct ref_hang *r, uint64_t end_ns) {
 /* ---- what must be true ---------------------------------------------------------------------------- */
 
 static bool leads_to(uint32_t caller, uint32_t leaf) {
-    while (leaf != caller && leaf != 0)
+    while (leaf != caller && leaf != 0) {
         leaf = ref[leaf].parent;
+    }
     return leaf == caller;
 }
 
@@ -193,10 +204,12 @@ static void assert_sums(const struct hd_tree *t) {
 static void assert_pool(void) {
     uint32_t count = 0, nodes = 0;
     for (uint32_t i = k.pool.free; i != HD_TREE_NONE && count <= HD_TREE_POOL_NODES;
-         i = k.pool.node[i].sibling)
+         i = k.pool.node[i].sibling) {
         count++;
-    for (unsigned i = 0; i < HD_TURNS_MAX; i++)
+    }
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         nodes += k.turn[i].tree.nodes;
+    }
     assert_int_equal(k.pool.used, nodes);
     assert_int_equal(count + nodes, HD_TREE_POOL_NODES);
 }
@@ -214,16 +227,18 @@ static void assert_true_to_the_reference(const struct ref_hang *r) {
         const struct hd_tree_node *n = &k.pool.node[i];
         const struct ref *want = &ref[ref_of(r, i)];
         exact += !want->gone;
-        if (want->gone)
+        if (want->gone) {
             assert_true(n->time_ns <= want->time_ns && n->samples <= want->samples);
-        else
+        } else {
             assert_true(n->time_ns == want->time_ns && n->samples == want->samples);
+        }
     }
     assert_true(exact > 0);
     uint32_t have = r->taken < HD_TIMELINE ? r->taken : HD_TIMELINE;
     assert_int_equal(r->h->timeline_count, r->taken);
-    for (uint32_t i = 0; i < have; i++)
+    for (uint32_t i = 0; i < have; i++) {
         assert_true(leads_to(ref_of(r, r->h->timeline[i].leaf), r->timeline[i]));
+    }
     assert_int_equal(ref_of(r, r->h->last.leaf), r->last);
 }
 
@@ -241,8 +256,9 @@ static uint32_t assert_hot(const struct ref_hang *r, double fair, bool whole) {
             return step;
         }
         second_ns = own_ns > second_ns ? own_ns : second_ns;
-        if (ref[best].time_ns < second_ns + fair_ns)
+        if (ref[best].time_ns < second_ns + fair_ns) {
             break;
+        }
         assert_true(step < count);
         assert_int_equal(ref_of(r, path[step]), best);
         at = best;
@@ -270,8 +286,9 @@ static uint32_t random_below(uint32_t limit) {
 /* main, the dispatcher, and functions that no other stack has. */
 static void sample_parser(struct ref_hang *r, uint32_t number, uint32_t depth, uint64_t at_ns) {
     uint32_t stack[HD_TREE_DEPTH_MAX] = {MAIN_FUNCTION, DISPATCHER};
-    for (uint32_t i = 2; i < depth; i++)
+    for (uint32_t i = 2; i < depth; i++) {
         stack[i] = 1000 + number * HD_TREE_DEPTH_MAX + i;
+    }
     sample(r, stack, depth, at_ns);
 }
 
@@ -285,10 +302,12 @@ static void what_comes_after_many_stacks_has_its_name_and_its_share(void **state
     (void)state;
     struct ref_hang *r = hang(0, HANGDOG_STATE_FOREGROUND);
     uint64_t at_ns = INTERVAL;
-    for (uint32_t i = 0; i < 120; i++, at_ns += INTERVAL)
+    for (uint32_t i = 0; i < 120; i++, at_ns += INTERVAL) {
         sample_parser(r, i, 40, at_ns);
-    for (uint32_t i = 0; i < 400; i++, at_ns += INTERVAL)
+    }
+    for (uint32_t i = 0; i < 400; i++, at_ns += INTERVAL) {
         sample_heavy(r, at_ns);
+    }
     settle(r, at_ns);
     assert_true_to_the_reference(r);
     assert_int_equal(assert_hot(r, 0.05, true), 3);
@@ -304,10 +323,11 @@ static void a_third_among_many_stacks_is_the_hot_stack(void **state) {
         struct ref_hang *r = hang(0, HANGDOG_STATE_LAUNCH);
         uint64_t at_ns = INTERVAL;
         for (uint32_t i = 0; i < 1000; i++, at_ns += INTERVAL) {
-            if (i >= 200 && random_below(10) < 4)
+            if (i >= 200 && random_below(10) < 4) {
                 sample_heavy(r, at_ns);
-            else
+            } else {
                 sample_parser(r, i, 10 + random_below(40), at_ns);
+            }
         }
         settle(r, at_ns);
         assert_true_to_the_reference(r);
@@ -324,13 +344,16 @@ static void what_comes_after_a_pool_of_heavier_stacks_is_not_kept_out(void **sta
     (void)state;
     struct ref_hang *r = hang(0, HANGDOG_STATE_FOREGROUND);
     uint64_t at_ns = INTERVAL;
-    for (uint32_t i = 0; i < 1000; i++, at_ns += INTERVAL)
+    for (uint32_t i = 0; i < 1000; i++, at_ns += INTERVAL) {
         sample_parser(r, i % 50, 40, at_ns);
-    for (uint32_t i = 0; i < 1000; i++, at_ns += INTERVAL)
-        if (i % 8 == 4)
+    }
+    for (uint32_t i = 0; i < 1000; i++, at_ns += INTERVAL) {
+        if (i % 8 == 4) {
             sample_heavy(r, at_ns);
-        else
+        } else {
             sample_parser(r, 100 + i, 40, at_ns);
+        }
+    }
     settle(r, at_ns);
     assert_true_to_the_reference(r);
     assert_float_equal(share_of(r, HEAVY), 0.0625, 0.005);
@@ -341,10 +364,12 @@ static void what_came_before_many_stacks_is_not_forgotten(void **state) {
     (void)state;
     struct ref_hang *r = hang(0, HANGDOG_STATE_FOREGROUND);
     uint64_t at_ns = INTERVAL;
-    for (uint32_t i = 0; i < 200; i++, at_ns += INTERVAL)
+    for (uint32_t i = 0; i < 200; i++, at_ns += INTERVAL) {
         sample_heavy(r, at_ns);
-    for (uint32_t i = 0; i < 800; i++, at_ns += INTERVAL)
+    }
+    for (uint32_t i = 0; i < 800; i++, at_ns += INTERVAL) {
         sample_parser(r, i, 40, at_ns);
+    }
     settle(r, at_ns);
     assert_true_to_the_reference(r);
     assert_float_equal(share_of(r, HEAVY), 0.2, 1e-6);
@@ -354,24 +379,31 @@ static void every_hang_has_its_stacks_however_many_another_has(void **state) {
     (void)state;
     struct ref_hang *r[HD_TURNS_MAX] = {hang(0, HANGDOG_STATE_LAUNCH)};
     uint64_t at_ns = INTERVAL;
-    for (uint32_t i = 0; i < 300; i++, at_ns += INTERVAL)
+    for (uint32_t i = 0; i < 300; i++, at_ns += INTERVAL) {
         sample_parser(r[0], i, 40, at_ns);
-    for (uint8_t i = 1; i < HD_TURNS_MAX; i++)
+    }
+    for (uint8_t i = 1; i < HD_TURNS_MAX; i++) {
         r[i] = hang(i, HANGDOG_STATE_FOREGROUND);
-    for (uint32_t i = 0; i < 300; i++, at_ns += INTERVAL)
-        for (uint32_t j = 0; j < HD_TURNS_MAX; j++)
-            if (i % 3 == 0)
+    }
+    for (uint32_t i = 0; i < 300; i++, at_ns += INTERVAL) {
+        for (uint32_t j = 0; j < HD_TURNS_MAX; j++) {
+            if (i % 3 == 0) {
                 sample_parser(r[j], 300 * j + i, j == 1 ? HD_TREE_DEPTH_MAX : 40, at_ns);
-            else
+            } else {
                 sample_heavy(r[j], at_ns);
+            }
+        }
+    }
     for (uint32_t j = 0; j < HD_TURNS_MAX; j++) {
         settle(r[j], at_ns);
         assert_true_to_the_reference(r[j]);
-        if (j > 0)
+        if (j > 0) {
             assert_float_equal(share_of(r[j], HEAVY), 2.0 / 3, 0.02);
+        }
     }
-    for (uint32_t j = 0; j < HD_TURNS_MAX; j++)
+    for (uint32_t j = 0; j < HD_TURNS_MAX; j++) {
         hd_turn_free(r[j]->h);
+    }
     assert_int_equal(k.pool.used, 0);
     assert_pool();
 }
@@ -380,10 +412,12 @@ static void every_hang_has_its_stacks_however_many_another_has(void **state) {
 static void there_is_always_room(void **state) {
     (void)state;
     uint64_t at_ns = INTERVAL;
-    for (uint8_t j = 0; j < HD_TURNS_MAX; j++)
+    for (uint8_t j = 0; j < HD_TURNS_MAX; j++) {
         hang(j, HANGDOG_STATE_FOREGROUND);
-    for (uint32_t i = 0; i < 150; i++, at_ns += INTERVAL)
+    }
+    for (uint32_t i = 0; i < 150; i++, at_ns += INTERVAL) {
         sample_parser(&hang_ref[i % HD_TURNS_MAX], i, HD_TREE_DEPTH_MAX, at_ns); /* which asserts it whole */
+    }
     for (uint8_t j = 0; j < HD_TURNS_MAX; j++) {
         settle(&hang_ref[j], at_ns);
         assert_true_to_the_reference(&hang_ref[j]);
@@ -395,8 +429,9 @@ static void outermost_frames_are_folded_into_the_whole(void **state) {
     (void)state;
     struct ref_hang *r = hang(0, HANGDOG_STATE_LAUNCH);
     uint64_t at_ns = INTERVAL;
-    for (uint32_t i = 0; i < 5000; i++, at_ns += INTERVAL)
+    for (uint32_t i = 0; i < 5000; i++, at_ns += INTERVAL) {
         sample(r, (const uint32_t[]){i % 4 != 0 ? 10000 + i : HEAVY}, 1, at_ns);
+    }
     settle(r, at_ns);
     assert_true_to_the_reference(r);
     assert_float_equal(share_of(r, HEAVY), 0.25, 1e-6);
@@ -409,8 +444,9 @@ static void what_is_cut_off_after_folding_is_taken_back_once(void **state) {
         fresh(NULL);
         struct ref_hang *r = hang(0, HANGDOG_STATE_FOREGROUND);
         uint64_t at_ns = INTERVAL;
-        for (uint32_t i = 0; i < 400; i++, at_ns += INTERVAL)
+        for (uint32_t i = 0; i < 400; i++, at_ns += INTERVAL) {
             sample_parser(r, i % 3 == 0 ? i / 100 : i, 60, at_ns);
+        }
         hd_turn_settle(r->h, at_ns - late * INTERVAL - INTERVAL / 2, 0, NULL);
         assert_int_equal(r->h->tree.samples, 400 - late);
         assert_int_equal(r->h->taken, 400 - late);
@@ -419,8 +455,9 @@ static void what_is_cut_off_after_folding_is_taken_back_once(void **state) {
         assert_sums(&r->h->tree);
         assert_int_equal(k.pool.node[r->h->tree.roots].samples, 400 - late);
         assert_int_equal(k.pool.node[r->h->tree.roots].time_ns, r->h->tree.time_ns);
-        for (uint32_t i = 0; i < r->h->timeline_count; i++)
+        for (uint32_t i = 0; i < r->h->timeline_count; i++) {
             ref_of(r, r->h->timeline[i].leaf); /* it is one of the tree */
+        }
     }
 }
 
@@ -440,9 +477,10 @@ static void random_programs_have_the_hot_stacks_of_the_reference(void **state) {
         for (uint32_t i = 0; i < samples; i++) {
             uint32_t stack[HD_TREE_DEPTH_MAX], depth = 2 + random_below(deepest - 1);
             phase = random_below(200) == 0 ? phase + 1 : phase;
-            for (uint32_t d = 0; d < depth; d++)
+            for (uint32_t d = 0; d < depth; d++) {
                 stack[d] =
                     random_below(100) < straight ? 1 + (d > 3 ? phase % 3 : 0) : 10 + random_below(callees);
+            }
             stack[0] = MAIN_FUNCTION;
             sample(r, stack, depth, at_ns);
             at_ns += INTERVAL + random_below(INTERVAL / 4) + (random_below(100) == 0 ? 20 * INTERVAL : 0);
@@ -451,8 +489,9 @@ static void random_programs_have_the_hot_stacks_of_the_reference(void **state) {
         assert_true_to_the_reference(r);
         steps += assert_hot(r, 0.03, false);
         ends += r->h->tree.nodes;
-        for (uint32_t i = 1; i < refs; i++)
+        for (uint32_t i = 1; i < refs; i++) {
             gone += ref[i].gone;
+        }
     }
     print_message("%u steps compared, %u nodes left, %u folded\n", steps, ends, gone);
     assert_true(steps > 100 && gone > 100000);

@@ -57,8 +57,9 @@ static void reader_gives_what_was_put(void **state) {
 static void reader_stays_bad_after_its_first_failure(void **state) {
     (void)state;
     bytes_init(&b);
-    for (int i = 0; i < 12; i++)
+    for (int i = 0; i < 12; i++) {
         bytes_u8(&b, 0x80 | i);
+    }
     struct hd_reader r = reader();
     (void)hd_reader_uleb(&r); /* never ends */
     assert_true(r.bad);
@@ -75,8 +76,9 @@ static void reader_stays_bad_after_its_first_failure(void **state) {
 static void reader_crosses_its_window_and_goes_back(void **state) {
     (void)state;
     bytes_init(&b);
-    for (unsigned i = 0; i < 3 * HD_READER_WINDOW; i++)
+    for (unsigned i = 0; i < 3 * HD_READER_WINDOW; i++) {
         bytes_u8(&b, i & 0xff);
+    }
     struct hd_reader r = reader();
     hd_reader_skip(&r, HD_READER_WINDOW - 2);
     assert_int_equal(hd_reader_u32(&r), 0x0100fffe);
@@ -117,8 +119,9 @@ static void pointers_of_every_encoding_are_read(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bytes_init(&b);
         bytes_put(&b, &cases[i].raw, (size_t)cases[i].bytes);
-        while (b.used < 8)
+        while (b.used < 8) {
             bytes_u8(&b, 0);
+        }
         bytes_u64(&b, UINT64_C(0xfeedfacecafebeef));
         struct hd_reader r = reader();
         assert_true(hd_reader_pointer(&r, cases[i].enc, &bases) == cases[i].want);
@@ -150,8 +153,9 @@ static void functions_are_found_with_and_without_a_table(void **state) {
         bytes_init(&b);
         bytes_cie(&b, false);
         for (unsigned i = 0; i < 60; i++) {
-            if (i == 30)
+            if (i == 30) {
                 bytes_cie(&b, true);
+            }
             bytes_fde_begin(&b, CODE_AT + i * 0x20, 0x18); /* with a gap behind each */
             bytes_record_end(&b);
         }
@@ -159,8 +163,9 @@ static void functions_are_found_with_and_without_a_table(void **state) {
         for (uint64_t pc = CODE_AT - 4; pc < CODE_AT + 61 * 0x20; pc++) {
             bool inside = pc >= CODE_AT && pc < CODE_AT + 60 * 0x20 && (pc - CODE_AT) % 0x20 < 0x18;
             assert_int_equal(find(pc, &fde), inside ? 0 : -ENOENT);
-            if (!inside)
+            if (!inside) {
                 continue;
+            }
             assert_true(fde.start == pc - (pc - CODE_AT) % 0x20 && fde.stop == fde.start + 0x18);
             assert_int_equal(fde.cie.signal_frame, (pc - CODE_AT) / 0x20 >= 30);
             assert_int_equal(fde.cie.return_column, 16);
@@ -335,13 +340,15 @@ static void remembered_rows_nest(void **state) {
     }
     function(code, n);
     check_cfa(HD_REMEMBER_MAX - 1, 7, 15 + HD_REMEMBER_MAX);
-    for (unsigned i = 0; i < HD_REMEMBER_MAX; i++)
+    for (unsigned i = 0; i < HD_REMEMBER_MAX; i++) {
         check_cfa(HD_REMEMBER_MAX + i, 7, i + 1 == HD_REMEMBER_MAX ? 8 : 14 + HD_REMEMBER_MAX - i);
+    }
     code[n++] = 0x0b; /* one too many */
     function(code, n);
     assert_int_equal(row_at(0xff), -EINVAL);
-    for (n = 0; n <= HD_REMEMBER_MAX; n++)
+    for (n = 0; n <= HD_REMEMBER_MAX; n++) {
         code[n] = 0x0a;
+    }
     function(code, n);
     assert_int_equal(row_at(0), -EINVAL);
 }

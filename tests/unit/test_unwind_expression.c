@@ -37,8 +37,9 @@ static int set_up(void **state) {
     regs.r[3] = 0x100;
     regs.r[6] = STACK_AT + 16;
     regs.valid = 1u << 3 | 1u << 6;
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < 8; i++) {
         words[i] = UINT64_C(0x1111111111111111) * i;
+    }
     words[7] = UINT64_C(0x8877665544332211);
     return 0;
 }
@@ -116,8 +117,9 @@ static void operations_give_their_values(void **state) {
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         uint64_t value = 0;
         int rc = evaluate(results[i].code, results[i].n, NULL, &value);
-        if (rc != 0 || value != results[i].value)
+        if (rc != 0 || value != results[i].value) {
             fail_msg("expression %zu: %d, %lx instead of %lx", i, rc, value, results[i].value);
+        }
     }
 }
 
@@ -172,8 +174,9 @@ static void fails_for_invalid_expressions(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t value = 42;
         int rc = evaluate(cases[i].code, cases[i].n, NULL, &value);
-        if (rc != cases[i].error || value != 42)
+        if (rc != cases[i].error || value != 42) {
             fail_msg("expression %zu: %d instead of %d", i, rc, cases[i].error);
+        }
     }
     uint64_t value;
     regs.valid = 0;

@@ -26,7 +26,19 @@ static struct hd_frame frames[FRAMES];
 static struct hd_walk walk;
 
 /* Functions, 0x100 bytes each from CODE_AT on. */
-enum { BY_SP, BY_FP, BY_EXPRESSION, SIGNAL, ROOT, SAME_SP, BACKWARDS, EPILOGUE, BY_RBX, IN_RDI, NOTHING };
+enum {
+    BY_SP,
+    BY_FP,
+    BY_EXPRESSION,
+    SIGNAL,
+    ROOT,
+    SAME_SP,
+    BACKWARDS,
+    EPILOGUE,
+    BY_RBX,
+    IN_RDI,
+    NOTHING
+};
 
 static uint64_t in(unsigned function) {
     return CODE_AT + function * 0x100u + 0x40;
@@ -232,8 +244,9 @@ static uint64_t stack_word(void) {
 
 static void walk_random_stacks(unsigned rounds) {
     for (unsigned i = 0; i < rounds; i++) {
-        for (unsigned k = 0; k < STACK_WORDS; k++)
+        for (unsigned k = 0; k < STACK_WORDS; k++) {
             stack[k] = stack_word();
+        }
         run(stack_word(), stack_word(), stack_word(), next_random() & 0xff7f);
         assert_true(walk.count <= FRAMES && walk.count >= 1);
         assert_true(walk.stop <= HD_STOP_LIMIT);
@@ -251,14 +264,16 @@ static void mutated_tables_end(void **state) {
     seed = 362436069362436069u;
     for (unsigned round = 0; round < 3000; round++) {
         memcpy(b.data, pristine.data, sizeof b.data);
-        for (uint64_t n = next_random() % 8 + 1; n > 0; n--)
+        for (uint64_t n = next_random() % 8 + 1; n > 0; n--) {
             b.data[next_random() % b.used] = (uint8_t)next_random();
+        }
         b.readable = next_random() % 4 == 0 ? next_random() % b.used : b.used;
         hd_modules_reset(&b.modules);
         hd_unwinder_flush(unwinder);
         walk_random_stacks(2);
-        for (unsigned f = 0; f <= NOTHING; f++)
+        for (unsigned f = 0; f <= NOTHING; f++) {
             run(in(f), STACK_AT, STACK_AT + 64, next_random());
+        }
     }
 }
 
@@ -272,8 +287,9 @@ static void random_programs_end(void **state) {
         bytes_init(&b);
         bytes_cie(&b, round % 2 != 0);
         bytes_fde_begin(&b, CODE_AT, 0x100);
-        for (uint64_t n = next_random() % 64; n > 0; n--)
+        for (uint64_t n = next_random() % 64; n > 0; n--) {
             bytes_u8(&b, (unsigned)next_random() & (round % 3 == 0 ? 0x3f : 0xff));
+        }
         bytes_record_end(&b);
         bytes_finish(&b, round % 5 != 0);
         hd_unwinder_flush(unwinder);
@@ -283,8 +299,9 @@ static void random_programs_end(void **state) {
             assert_int_equal(hd_eh_table_open(&b.modules.memory, b.hdr, CODE_END, &table), 0);
             assert_int_equal(hd_eh_table_find(&b.modules.memory, &table, pc, &fde), 0);
             int rc = hd_cfa_row(&b.modules.memory, &fde, pc, &scratch, &row);
-            if (rc == 0)
+            if (rc == 0) {
                 assert_true(row.start <= pc && row.stop > pc && row.stop <= fde.stop);
+            }
         }
         walk_random_stacks(1);
     }
@@ -311,8 +328,9 @@ static void look_up_a_stack_of_garbage(bool (*touched)(void *, uint64_t)) {
     reads = read_there = 0;
     b.modules.memory = (struct hd_memory){.read = read_and_count, .touched = touched, .ctx = given.ctx};
     hd_unwinder_init(unwinder, &b.modules);
-    for (unsigned i = 0; i < STACK_WORDS; i++)
+    for (unsigned i = 0; i < STACK_WORDS; i++) {
         stack[i] = GARBAGE + UINT64_C(16) * i;
+    }
     run(in(BY_FP), STACK_AT, 0, 0);
     b.modules.memory = given;
 }

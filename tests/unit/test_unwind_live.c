@@ -61,8 +61,9 @@ static int compare_ints(const void *a, const void *b) {
 static void callback_from_libc_is_walked(void **state) {
     (void)state;
     int numbers[64];
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         numbers[i] = i * 37 % 64;
+    }
     captured = 0;
     qsort(numbers, 64, sizeof numbers[0], compare_ints);
     compare();
@@ -77,14 +78,16 @@ static void on_usr2(int number) {
 static void handler_is_walked_through_its_signal_frame(void **state) {
     (void)state;
     const char *emulator = getenv("HANGDOG_EMULATED");
-    if (emulator != NULL && *emulator != 0)
+    if (emulator != NULL && *emulator != 0) {
         skip(); /* the emulator's return from a handler lies in no module, the kernel's is in the vDSO */
+    }
     signal(SIGUSR2, on_usr2);
     raise(SIGUSR2);
     compare();
     bool through = false;
-    for (uint32_t i = 0; i < walk.count; i++)
+    for (uint32_t i = 0; i < walk.count; i++) {
         through |= frames[i].trust == HD_TRUST_SIGNAL;
+    }
     assert_true(through);
 }
 
@@ -114,7 +117,15 @@ static void a_coroutine_begins_where_makecontext_laid_its_return_address(void **
 
 /* ---- blocked threads ---------------------------------------------------------------------------- */
 
-enum block { BLOCK_NANOSLEEP, BLOCK_READ, BLOCK_POLL, BLOCK_FUTEX, BLOCK_CONDITION, BLOCK_MUTEX, BLOCKS };
+enum block {
+    BLOCK_NANOSLEEP,
+    BLOCK_READ,
+    BLOCK_POLL,
+    BLOCK_FUTEX,
+    BLOCK_CONDITION,
+    BLOCK_MUTEX,
+    BLOCKS
+};
 
 static struct {
     enum block block;
@@ -142,8 +153,9 @@ AS_WRITTEN static void block(enum block how) {
     __atomic_store_n(&blocked.tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
     switch (how) {
     case BLOCK_NANOSLEEP:
-        while (!__atomic_load_n(&blocked.stop, __ATOMIC_ACQUIRE))
+        while (!__atomic_load_n(&blocked.stop, __ATOMIC_ACQUIRE)) {
             nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+        }
         break;
     case BLOCK_READ:
         while (read(blocked.pipe[0], &c, 1) < 0)
@@ -154,13 +166,15 @@ AS_WRITTEN static void block(enum block how) {
             ;
         break;
     case BLOCK_FUTEX:
-        while (__atomic_load_n(&blocked.word, __ATOMIC_ACQUIRE) == 0)
+        while (__atomic_load_n(&blocked.word, __ATOMIC_ACQUIRE) == 0) {
             syscall(SYS_futex, &blocked.word, FUTEX_WAIT, 0, NULL, NULL, 0);
+        }
         break;
     case BLOCK_CONDITION:
         pthread_mutex_lock(&blocked.mutex);
-        while (!blocked.stop)
+        while (!blocked.stop) {
             pthread_cond_wait(&blocked.condition, &blocked.mutex);
+        }
         pthread_mutex_unlock(&blocked.mutex);
         break;
     case BLOCK_MUTEX:
@@ -173,8 +187,9 @@ AS_WRITTEN static void block(enum block how) {
 }
 
 static void unblock(void) {
-    if (blocked.block != BLOCK_MUTEX)
+    if (blocked.block != BLOCK_MUTEX) {
         pthread_mutex_lock(&blocked.mutex);
+    }
     __atomic_store_n(&blocked.stop, true, __ATOMIC_RELEASE);
     __atomic_store_n(&blocked.word, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &blocked.word, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -236,12 +251,13 @@ AS_WRITTEN static int with_realignment(int depth, enum block how) {
 
 AS_WRITTEN static int with_frame_pointer(int depth, enum block how) {
     int r = 0;
-    if (depth <= 0 && blocked.by_number)
+    if (depth <= 0 && blocked.by_number) {
         with_number(how, block);
-    else if (depth <= 0)
+    } else if (depth <= 0) {
         block(how);
-    else
+    } else {
         r = with_realignment(depth - 1, how);
+    }
     __asm__ volatile("");
     return r + 1;
 }
@@ -263,11 +279,13 @@ static pthread_t start_blocked(enum block how, bool by_number) {
     assert_int_equal(pipe(blocked.pipe), 0);
     pthread_mutex_init(&blocked.mutex, NULL);
     pthread_cond_init(&blocked.condition, NULL);
-    if (how == BLOCK_MUTEX)
+    if (how == BLOCK_MUTEX) {
         pthread_mutex_lock(&blocked.mutex);
+    }
     assert_int_equal(pthread_create(&thread, NULL, blocked_thread, NULL), 0);
-    while (__atomic_load_n(&blocked.tid, __ATOMIC_ACQUIRE) == 0)
+    while (__atomic_load_n(&blocked.tid, __ATOMIC_ACQUIRE) == 0) {
         sched_yield();
+    }
     assert_true(unwind_wait_blocked(blocked.tid));
     return thread;
 }
@@ -312,8 +330,9 @@ static void what_was_left_behind_ends_no_stack(void **state) {
     unwind_capture_thread(&capture, thread);
     compare();
     uint32_t i = 0;
-    while (i + 2 < walk.count && frames[i].start != (uint64_t)(uintptr_t)&block)
+    while (i + 2 < walk.count && frames[i].start != (uint64_t)(uintptr_t)&block) {
         i++;
+    }
     assert_true(i + 2 < walk.count);
     uint64_t left[4] = {[1] = frames[i + 1].pc};
     assert_true(frames[i].at + sizeof left <= frames[i + 1].at - 16);
@@ -338,8 +357,9 @@ static void a_deep_stack_keeps_both_its_ends(void **state) {
         assert_int_equal(walk.stop, HD_STOP_ROOT);
         assert_int_equal(walk.count, max);
         assert_int_equal(walk.count + walk.cut, all);
-        for (uint32_t i = 0; i < max; i++)
+        for (uint32_t i = 0; i < max; i++) {
             assert_int_equal(few[i].pc, i < max - max / 2 ? frames[i].pc : frames[all - (max - i)].pc);
+        }
     }
     unblock();
     pthread_join(thread, NULL);
@@ -352,10 +372,12 @@ static void a_cut_copy_ends_the_walk_as_unreadable(void **state) {
     for (uint32_t bytes = 0; bytes < whole && bytes < 4096; bytes += 8) {
         capture.stack_bytes = bytes;
         unwind_walk(&capture, false, 0, frames, UNWIND_FRAMES, &walk);
-        if (walk.stop != HD_STOP_ROOT)
+        if (walk.stop != HD_STOP_ROOT) {
             assert_int_equal(walk.stop, HD_STOP_UNREADABLE);
-        for (uint32_t i = 0; i < walk.count; i++)
+        }
+        for (uint32_t i = 0; i < walk.count; i++) {
             assert_int_equal(frames[i].pc, capture.peer[i]);
+        }
     }
 }
 
@@ -368,8 +390,9 @@ static struct unwind_capture outer;
 static void ends_like_outer(void) {
     assert_int_equal(walk.stop, HD_STOP_ROOT);
     assert_true(walk.count > outer.peer_count);
-    for (uint32_t i = 1; i < outer.peer_count; i++)
+    for (uint32_t i = 1; i < outer.peer_count; i++) {
         assert_int_equal(frames[walk.count - i].pc, outer.peer[outer.peer_count - i]);
+    }
 }
 
 static void capture_from_generated_code(void) {
@@ -444,13 +467,15 @@ static void a_call_through_a_null_pointer_shows_its_caller(void **state) {
 static void the_vdso_is_walked(void **state) {
     (void)state;
     uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-    if (vdso == 0)
+    if (vdso == 0) {
         skip();
+    }
     int index = hd_modules_at(unwind_modules(), vdso);
     assert_true(index >= 0);
     uint64_t f = hd_module_symbol(unwind_modules(), (uint32_t)index, "__vdso_clock_gettime");
-    if (f == 0)
+    if (f == 0) {
         skip();
+    }
     call_seems_to_go_to(f, 0);
     assert_int_equal(frames[1].trust, HD_TRUST_CFI);
 }
@@ -458,11 +483,13 @@ static void the_vdso_is_walked(void **state) {
 
 static void a_library_that_was_opened_later_is_walked(void **state) {
     (void)state;
-    if (dlopen("libresolv.so.2", RTLD_NOW | RTLD_NOLOAD) != NULL)
+    if (dlopen("libresolv.so.2", RTLD_NOW | RTLD_NOLOAD) != NULL) {
         skip(); /* somebody needs it */
+    }
     void *library = dlopen("libresolv.so.2", RTLD_NOW);
-    if (library == NULL)
+    if (library == NULL) {
         skip();
+    }
     void *f = dlsym(library, "ns_sprintrr");
     assert_non_null(f);
     int index = hd_modules_at(unwind_modules(), (uint64_t)(uintptr_t)f);

@@ -31,8 +31,9 @@ static unsigned reads;
 
 static int read_image(void *readable, uint64_t addr, void *dst, size_t n) {
     reads++;
-    if (addr < HDR || n > *(const size_t *)readable || addr - HDR > *(const size_t *)readable - n)
+    if (addr < HDR || n > *(const size_t *)readable || addr - HDR > *(const size_t *)readable - n) {
         return -EFAULT;
+    }
     memcpy(dst, image + (addr - HDR), n);
     return 0;
 }
@@ -44,12 +45,15 @@ static void put(uint64_t at, uint32_t value) {
 /* Ways to spread the functions over 1.5 GiB of code behind the tables. */
 static uint64_t spread(unsigned how, uint64_t i) {
     uint64_t code = HDR + IMAGE_BYTES + 0x1000;
-    if (how == 1) /* most of them at the beginning */
+    if (how == 1) { /* most of them at the beginning */
         return code + i * 16 + (i * i / FUNCTIONS) * (i / 100) * 256;
-    if (how == 2) /* one of them far behind the others */
+    }
+    if (how == 2) { /* one of them far behind the others */
         return code + i * 16 + (i == FUNCTIONS - 1 ? UINT64_C(0x50000000) : 0);
-    if (how == 3) /* one of them far before the others */
+    }
+    if (how == 3) { /* one of them far before the others */
         return code + i * 16 + (i == 0 ? 0 : UINT64_C(0x50000000));
+    }
     return code + i * 1024;
 }
 
@@ -80,13 +84,14 @@ static void every_function_is_found_however_they_are_spread(void **state) {
     for (unsigned how = 0; how < 4; how++) {
         struct hd_eh_table table = make_table(how);
         unsigned most = 0;
-        for (unsigned i = 0; i < FUNCTIONS; i++)
+        for (unsigned i = 0; i < FUNCTIONS; i++) {
             for (unsigned at = 0; at < FUNCTION_BYTES; at += FUNCTION_BYTES - 1) {
                 reads = 0;
                 assert_int_equal(0, hd_eh_table_find(&memory, &table, starts[i] + at, &fde));
                 assert_int_equal(starts[i], fde.start);
                 most = reads > most ? reads : most;
             }
+        }
         assert_int_equal(-ENOENT, hd_eh_table_find(&memory, &table, starts[0] - 1, &fde));
         assert_int_equal(-ENOENT,
                          hd_eh_table_find(&memory, &table, starts[FUNCTIONS - 1] + FUNCTION_BYTES, &fde));
@@ -103,8 +108,9 @@ static void a_table_out_of_order_ends_the_search(void **state) {
     struct hd_fde fde;
     (void)state;
     for (unsigned round = 0; round < 200; round++) {
-        for (unsigned i = 0; i < 100; i++)
+        for (unsigned i = 0; i < 100; i++) {
             put(ENTRIES + 8 * any(FUNCTIONS), (uint32_t)next_random());
+        }
         for (unsigned i = 0; i < 100; i++) {
             reads = 0;
             hd_eh_table_find(&memory, &table, starts[any(FUNCTIONS)], &fde);
@@ -119,23 +125,26 @@ static void lines_give_the_same_bytes_with_fewer_reads(void **state) {
     struct hd_memory memory = {.read = read_image, .ctx = &readable};
     uint8_t got[2 * HD_LINE_BYTES];
     (void)state;
-    for (size_t i = 0; i < IMAGE_BYTES; i++)
+    for (size_t i = 0; i < IMAGE_BYTES; i++) {
         image[i] = (uint8_t)next_random();
+    }
     hd_lines_init(&lines, &memory);
     for (unsigned round = 0; round < 100000; round++) {
         size_t n = 1 + any(sizeof got), at = any((uint32_t)readable);
         bool there = at + n <= readable;
         assert_int_equal(there, hd_memory_read(&lines.cached, HDR + at, got, n));
-        if (there)
+        if (there) {
             assert_memory_equal(image + at, got, n);
+        }
     }
     assert_false(hd_memory_read(&lines.cached, HDR - 3, got, 6));
     assert_false(hd_memory_read(&lines.cached, UINT64_MAX - 3, got, 100));
 
     hd_lines_flush(&lines);
     reads = 0;
-    for (unsigned at = 0; at < HD_LINE_BYTES; at += 8)
+    for (unsigned at = 0; at < HD_LINE_BYTES; at += 8) {
         assert_true(hd_memory_read(&lines.cached, HDR + at, got, 8));
+    }
     assert_int_equal(1, reads);
     image[0] ^= 1; /* another module came to lie here */
     hd_lines_flush(&lines);

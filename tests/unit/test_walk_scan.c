@@ -67,8 +67,9 @@ static void walk_below(unsigned n) {
     __atomic_store_n(&tid, 0, __ATOMIC_RELEASE);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&thread, NULL, waiting_thread, NULL), 0);
-    while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0)
+    while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0) {
         sched_yield();
+    }
     assert_true(unwind_wait_blocked(tid));
     unwind_capture_thread(&capture, thread);
     unwind_walk(&capture, true, 0, frames, UNWIND_FRAMES, &walk);
@@ -96,8 +97,9 @@ static void a_frame_of_more_records_than_are_tried_costs_little(void **state) {
     walk_below(MORE_THAN_TRIED);
     assert_int_not_equal(walk.stop, HD_STOP_ROOT);
     uint64_t begun = now_ns();
-    for (int i = 0; i < WALKS; i++)
+    for (int i = 0; i < WALKS; i++) {
         unwind_walk(&capture, true, 0, frames, UNWIND_FRAMES, &walk);
+    }
     uint64_t each = (now_ns() - begun) / WALKS;
     printf("a walk that tries all it may: %lu ns of CPU\n", (unsigned long)each);
     assert_true(each < WALK_NS_MAX);

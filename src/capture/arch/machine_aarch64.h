@@ -77,7 +77,12 @@ static inline long hd_machine_result(const ucontext_t *context) {
     return (long)context->uc_mcontext.regs[0];
 }
 
-enum hd_machine_call { HD_CALL_NONE, HD_CALL_ENDED, HD_CALL_GAVE, HD_CALL_RESTARTED };
+enum hd_machine_call {
+    HD_CALL_NONE,
+    HD_CALL_ENDED,
+    HD_CALL_GAVE,
+    HD_CALL_RESTARTED
+};
 
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {

@@ -16,7 +16,12 @@ typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
 
 #define HD_CODE_BYTES 24u /* that are looked at before a system call instruction */
 
-enum { HD_RAX = 1U << 0, HD_RSP = 1U << 4, HD_RBP = 1U << 5, HD_RSI = 1U << 6 };
+enum {
+    HD_RAX = 1U << 0,
+    HD_RSP = 1U << 4,
+    HD_RBP = 1U << 5,
+    HD_RSI = 1U << 6
+};
 
 /* Length of one of the few instructions that libc's compiler puts between the number and the system call: it
  * loads a register that is none of `kept`. 0: it is something else. */

@@ -59,12 +59,14 @@ void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16
     long n = 0;
     hd_proc_process_path(path, sizeof path, (uint64_t)pid, "comm");
     int fd = hd_os_open(ctx->proc_fd, path);
-    if (fd >= 0)
+    if (fd >= 0) {
         n = hd_os.read(fd, comm, sizeof comm);
+    }
     hd_os_close(fd);
     memset(name, 0, 16);
-    if (n > 1)
+    if (n > 1) {
         memcpy(name, comm, (size_t)n - 1 < 16 ? (size_t)n - 1 : 15); /* ends with a newline */
+    }
 }
 
 bool hd_child_by_vfork(const struct hd_probe_context *ctx, const struct hd_capture *c) {

@@ -40,7 +40,9 @@ static const struct {
 /* sem_wait and its kin jump to a function that waits until the count is not 0. It has no exported name and
  * lies right before its caller. */
 static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t start) {
-    enum { CODE_BYTES = 512 };
+    enum {
+        CODE_BYTES = 512
+    };
     for (uint32_t i = 0; i < ctx->locks.count; i++) {
         uint64_t at = ctx->locks.found[i].start;
         if (functions[ctx->locks.found[i].name].kind == HD_LOCK_SEMAPHORE && start < at &&
@@ -54,7 +56,9 @@ static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t sta
 /* g_mutex_lock jumps to the function that waits, which has no exported name. A bit lock's has. */
 static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture *c,
                           const struct hd_frame *frames, uint32_t count) {
-    enum { GLIB_CONTENDED = 2 };
+    enum {
+        GLIB_CONTENDED = 2
+    };
     int module = count > 1 ? hd_modules_at(ctx->modules, frames[1].start) : -1;
     return module >= 0 && c->syscall_args[2] == GLIB_CONTENDED &&
            hd_module_symbol(ctx->modules, (uint32_t)module, "g_mutex_lock") != 0;
@@ -122,7 +126,11 @@ int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_captur
 
 /* A writer that is next in line waits until the readers have gone, which are only counted. */
 static uint32_t readers_of(const struct hd_probe_context *ctx, const struct hd_capture *c) {
-    enum { USED = 2, READER_SHIFT = 3, PHASE_FROM_READERS = 8 }; /* glibc's pthread_rwlock_common.c */
+    enum {
+        USED = 2,
+        READER_SHIFT = 3,
+        PHASE_FROM_READERS = 8
+    }; /* glibc's pthread_rwlock_common.c */
     uint32_t readers = 0;
     uint64_t at = c->syscall_args[0] - PHASE_FROM_READERS;
     bool waits = (uint32_t)c->syscall_args[2] == USED &&

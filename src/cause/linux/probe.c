@@ -192,6 +192,7 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
     int32_t named = out->child_pid;
     hd_child_find(ctx, tid, turn_ns, out);
     out->child_pid = named != 0 ? named : hd_child_awaited(ctx, tid, c, out->child_pid);
-    if (out->child_pid > 0)
+    if (out->child_pid > 0) {
         hd_child_name(ctx, out->child_pid, out->child_name);
+    }
 }

@@ -9,7 +9,13 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_text.h"
 
-enum how { GDBUS, QDBUS, RESOLVER, QXCB, LIBC_RESOLVER };
+enum how {
+    GDBUS,
+    QDBUS,
+    RESOLVER,
+    QXCB,
+    LIBC_RESOLVER
+};
 
 /* Words as bytes: no pointers for the loader to mend. A thread of its own waits for the reply, or none. */
 static const struct {

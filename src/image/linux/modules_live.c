@@ -21,14 +21,17 @@
 
 static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
     int fd = (int)(intptr_t)ctx;
-    if (addr > INT64_MAX || n > INT64_MAX - addr)
+    if (addr > INT64_MAX || n > INT64_MAX - addr) {
         return -EFAULT;
+    }
     for (size_t done = 0; done < n;) {
         long got = hd_os.pread(fd, (uint8_t *)dst + done, n - done, addr + done);
-        if (got == -EINTR)
+        if (got == -EINTR) {
             continue;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return got < 0 ? (int)got : -EFAULT;
+        }
         done += (size_t)got;
     }
     return 0;
@@ -50,8 +53,9 @@ static void mapped_path(uint64_t at, char *path, size_t bytes) {
 
 void hd_image_program_path(char *path, size_t bytes) {
     path[0] = 0;
-    if (getauxval(AT_BASE) == 0) /* what was executed asked for no loader: it is one, or a static program */
+    if (getauxval(AT_BASE) == 0) { /* what was executed asked for no loader: it is one, or a static program */
         mapped_path(getauxval(AT_PHDR), path, bytes); /* a loader puts the program's */
+    }
     if (path[0] == 0) {
         long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", path, bytes - 1);
         path[n > 0 && (size_t)n < bytes ? n : 0] = 0;
@@ -63,40 +67,46 @@ void hd_image_program_path(char *path, size_t bytes) {
 static void library_path(const struct hd_memory *memory, uint64_t name, uint64_t at, char *path,
                          size_t bytes) {
     (void)hd_elf_read_string(memory, name, path, bytes);
-    if (path[0] == '/' && strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/fd/", 8) != 0)
+    if (path[0] == '/' && strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/fd/", 8) != 0) {
         return;
+    }
     mapped_path(at, path, bytes);
-    if (path[0] == 0)
+    if (path[0] == 0) {
         (void)hd_elf_read_string(memory, name, path, bytes);
+    }
 }
 
 static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
                      size_t path_bytes) {
     struct dl_find_object object;
     struct link_map map;
-    if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)pc, &object) != 0)
+    if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)pc, &object) != 0) {
         return -ENOENT;
+    }
     out->lo = (uint64_t)(uintptr_t)object.dlfo_map_start;
     out->hi = (uint64_t)(uintptr_t)object.dlfo_map_end;
     out->eh_frame_hdr = (uint64_t)(uintptr_t)object.dlfo_eh_frame;
     out->handle = (uint64_t)(uintptr_t)object.dlfo_link_map;
     /* Only the public head of the record: address, name, dynamic section. */
-    if (!hd_memory_read(&m->memory, out->handle, &map, offsetof(struct link_map, l_next)))
+    if (!hd_memory_read(&m->memory, out->handle, &map, offsetof(struct link_map, l_next))) {
         return -EFAULT;
+    }
     out->bias = map.l_addr;
     char first = 0;
     uint64_t name = (uint64_t)(uintptr_t)map.l_name;
     (void)hd_memory_read(&m->memory, name, &first, 1);
     out->main_program = first == 0;
     out->header = out->lo;
-    if (out->main_program)
+    if (out->main_program) {
         hd_elf_whole_program(&m->memory, getauxval(AT_PHDR), getauxval(AT_PHNUM), out);
+    }
     if (path != NULL && path_bytes != 0) {
         path[0] = 0;
-        if (out->main_program)
+        if (out->main_program) {
             hd_image_program_path(path, path_bytes); /* the loader knows it by an empty name */
-        else
+        } else {
             library_path(&m->memory, name, out->lo, path, path_bytes);
+        }
     }
     (void)hd_elf_headers(&m->memory, out); /* without a header there is no build-id, and no harm done */
     return 0;

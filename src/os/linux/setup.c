@@ -74,7 +74,11 @@ static bool is_single_threaded(void) {
 #define LEFT_BYTES_MIN (20 * 1024) /* they use some 10 KiB; the deepest that can come about is below 16 */
 #define LIBC_STACK_BYTES (1024 * 1024)
 
-enum verdict { BORN = 1, CRAMPED, TABLELESS };
+enum verdict {
+    BORN = 1,
+    CRAMPED,
+    TABLELESS
+};
 
 struct birth {
     void *(*run)(void *);

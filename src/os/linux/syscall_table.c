@@ -211,22 +211,28 @@ static const struct __attribute__((packed)) {
 #define CALLS ((uint32_t)(sizeof calls / sizeof calls[0]))
 
 const char *hd_syscall_name(int32_t nr) {
-    for (uint32_t i = 0; i < CALLS; i++)
-        if (calls[i].nr == nr)
+    for (uint32_t i = 0; i < CALLS; i++) {
+        if (calls[i].nr == nr) {
             return calls[i].name;
+        }
+    }
     return NULL;
 }
 
 enum hd_object hd_syscall_object(int32_t nr) {
-    for (uint32_t i = 0; i < CALLS; i++)
-        if (calls[i].nr == nr)
+    for (uint32_t i = 0; i < CALLS; i++) {
+        if (calls[i].nr == nr) {
             return (enum hd_object)calls[i].object;
+        }
+    }
     return HD_OBJECT_NONE;
 }
 
 enum hd_wait hd_syscall_wait(int32_t nr) {
-    for (uint32_t i = 0; i < CALLS; i++)
-        if (calls[i].nr == nr)
+    for (uint32_t i = 0; i < CALLS; i++) {
+        if (calls[i].nr == nr) {
             return (enum hd_wait)calls[i].wait;
+        }
+    }
     return HD_WAIT_OTHER;
 }

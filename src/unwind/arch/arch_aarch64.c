@@ -13,8 +13,9 @@
 bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *target) {
     uint32_t word;
     *target = 0;
-    if (ra < 4 || (ra & 3) != 0 || !hd_memory_read(memory, ra - 4, &word, sizeof word))
+    if (ra < 4 || (ra & 3) != 0 || !hd_memory_read(memory, ra - 4, &word, sizeof word)) {
         return false;
+    }
     if ((word & 0xfc000000) == 0x94000000) { /* bl */
         int64_t distance = (int64_t)((uint64_t)word << 38) >> 36;
         *target = ra - 4 + (uint64_t)distance;
@@ -25,8 +26,9 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
 
 /* The caller when the return address is still, or again, in x30. */
 static int returned(const struct hd_regs *regs, struct hd_regs *next) {
-    if ((regs->valid >> HD_ARCH_LR & 1) == 0)
+    if ((regs->valid >> HD_ARCH_LR & 1) == 0) {
         return 0;
+    }
     *next = *regs;
     next->pc = hd_arch_strip(regs->r[HD_ARCH_LR]);
     next->valid &= HD_ARCH_CALLEE_SAVED;
@@ -37,8 +39,9 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
                       const struct hd_regs *regs, struct hd_regs *next) {
     uint32_t word;
     (void)stack;
-    if (!hd_memory_read(memory, regs->pc, &word, sizeof word))
+    if (!hd_memory_read(memory, regs->pc, &word, sizeof word)) {
         return 0;
+    }
     bool first = (word & 0xffffff3f) == 0xd503241f ||        /* bti */
                  word == 0xd503233f || word == 0xd503237f || /* paciasp, pacibsp */
                  (word & 0xffc07fff) == 0xa9807bfd;          /* stp x29, x30, [sp, #-n]! */
@@ -66,10 +69,12 @@ int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *s
     uint32_t code[2];
     uint64_t saved[33];
     if (!hd_memory_read(memory, regs->pc, code, sizeof code) || code[0] != 0xd2801168 ||
-        code[1] != 0xd4000001)
+        code[1] != 0xd4000001) {
         return 0; /* mov x8, #139; svc #0 */
-    if (!hd_stack_read(stack, regs->sp + CONTEXT_REGISTERS, saved, sizeof saved))
+    }
+    if (!hd_stack_read(stack, regs->sp + CONTEXT_REGISTERS, saved, sizeof saved)) {
         return -EFAULT;
+    }
     memcpy(next->r, saved, 31 * 8);
     next->valid = (UINT64_C(1) << 31) - 1;
     next->sp = saved[31];

@@ -50,12 +50,15 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
 /* See arch_x86_64.h. */
 static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
                                      uint64_t *fp) {
-    if (rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT] != 0)
+    if (rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT] != 0) {
         *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT]);
+    }
 #pragma GCC unroll 12
-    for (unsigned i = 0; i < HD_RULE_SLOTS; i++)
-        if (rule->slot[i] != 0 && i != HD_ARCH_FP - HD_ARCH_SAVED_SHIFT)
+    for (unsigned i = 0; i < HD_RULE_SLOTS; i++) {
+        if (rule->slot[i] != 0 && i != HD_ARCH_FP - HD_ARCH_SAVED_SHIFT) {
             r[HD_ARCH_SAVED_SHIFT + i] = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[i]);
+        }
+    }
     return hd_arch_strip(r[HD_ARCH_LR]);
 }
 

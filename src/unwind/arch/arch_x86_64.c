@@ -14,27 +14,33 @@
  * instruction. */
 static unsigned indirect_call_length(uint8_t modrm, uint8_t sib) {
     unsigned mod = modrm >> 6, rm = modrm & 7;
-    if ((modrm >> 3 & 7) != 2)
+    if ((modrm >> 3 & 7) != 2) {
         return 0;
-    if (mod == 3)
+    }
+    if (mod == 3) {
         return 2;
+    }
     unsigned length = 2 + (rm == 4);
-    if (mod == 1)
+    if (mod == 1) {
         return length + 1;
-    if (mod == 2 || rm == 5 || (rm == 4 && (sib & 7) == 5))
+    }
+    if (mod == 2 || rm == 5 || (rm == 4 && (sib & 7) == 5)) {
         return length + 4;
+    }
     return length;
 }
 
 bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *target) {
     uint8_t code[8]; /* code[7] is the last byte before ra */
     *target = 0;
-    if (ra < sizeof code)
+    if (ra < sizeof code) {
         return false;
+    }
     if (!hd_memory_read(memory, ra - sizeof code, code, sizeof code)) {
         code[0] = 0; /* the page begins at ra - 7 or later: the shortest calls may still fit */
-        if (!hd_memory_read(memory, ra - 5, code + 3, 5))
+        if (!hd_memory_read(memory, ra - 5, code + 3, 5)) {
             return false;
+        }
         memset(code, 0, 3);
     }
     if (code[3] == 0xe8) { /* call rel32 */
@@ -43,9 +49,11 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
         *target = ra + (uint64_t)(int64_t)distance;
         return true;
     }
-    for (unsigned n = 2; n <= 7; n++)
-        if (code[8 - n] == 0xff && indirect_call_length(code[9 - n], n > 2 ? code[10 - n] : 0) == n)
+    for (unsigned n = 2; n <= 7; n++) {
+        if (code[8 - n] == 0xff && indirect_call_length(code[9 - n], n > 2 ? code[10 - n] : 0) == n) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -53,8 +61,9 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
 static int returned(const struct hd_stack *stack, const struct hd_regs *regs, uint64_t slot,
                     struct hd_regs *next) {
     uint64_t ra;
-    if (!hd_stack_read(stack, slot, &ra, 8))
+    if (!hd_stack_read(stack, slot, &ra, 8)) {
         return 0;
+    }
     *next = *regs;
     next->pc = ra;
     next->sp = slot + 8;
@@ -68,20 +77,25 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
     unsigned before = 1; /* code[before] is at pc */
     if (!hd_memory_read(memory, regs->pc - 1, code, 5)) {
         before = 0;
-        if (!hd_memory_read(memory, regs->pc, code, 4))
+        if (!hd_memory_read(memory, regs->pc, code, 4)) {
             return 0;
+        }
     }
     const uint8_t *at = code + before;
-    if (memcmp(at, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64: the first instruction */
+    if (memcmp(at, "\xf3\x0f\x1e\xfa", 4) == 0) { /* endbr64: the first instruction */
         return returned(stack, regs, regs->sp, next);
+    }
     if (at[0] == 0x55 && at[1] == 0x48 &&
-        ((at[2] == 0x89 && at[3] == 0xe5) || (at[2] == 0x8b && at[3] == 0xec)))
+        ((at[2] == 0x89 && at[3] == 0xe5) || (at[2] == 0x8b && at[3] == 0xec))) {
         return returned(stack, regs, regs->sp, next); /* push %rbp to come */
-    if (at[0] == 0xc3 || at[0] == 0xc2)               /* ret */
+    }
+    if (at[0] == 0xc3 || at[0] == 0xc2) { /* ret */
         return returned(stack, regs, regs->sp, next);
+    }
     if (before == 1 && code[0] == 0x55 && at[0] == 0x48 &&
-        ((at[1] == 0x89 && at[2] == 0xe5) || (at[1] == 0x8b && at[2] == 0xec)))
+        ((at[1] == 0x89 && at[2] == 0xe5) || (at[1] == 0x8b && at[2] == 0xec))) {
         return returned(stack, regs, regs->sp + 8, next); /* push %rbp done, mov %rsp,%rbp to come */
+    }
     return 0;
 }
 
@@ -108,12 +122,15 @@ static unsigned straight(const uint8_t *c, int64_t *moved, int *popped) {
         *moved = imm;
         return 7;
     }
-    if (memcmp(c, "\x48\x8b\x05", 3) == 0) /* mov disp32(%rip),%rax */
+    if (memcmp(c, "\x48\x8b\x05", 3) == 0) { /* mov disp32(%rip),%rax */
         return 7;
-    if (memcmp(c, "\x48\x85\xc0", 3) == 0) /* test %rax,%rax */
+    }
+    if (memcmp(c, "\x48\x85\xc0", 3) == 0) { /* test %rax,%rax */
         return 3;
-    if (memcmp(c, "\xff\xd0", 2) == 0 || c[0] == 0x74) /* call *%rax; je */
+    }
+    if (memcmp(c, "\xff\xd0", 2) == 0 || c[0] == 0x74) { /* call *%rax; je */
         return 2;
+    }
     return c[0] == 0xe8 ? 5 : c[0] == 0x90 ? 1 : 0; /* call; nop */
 }
 
@@ -122,20 +139,25 @@ int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack 
     uint8_t code[STRAIGHT_BYTES + 8] = {0};
     struct hd_regs now = *regs;
     size_t bytes = STRAIGHT_BYTES;
-    while (!hd_memory_read(memory, regs->pc, code, bytes)) /* the page may end before */
-        if ((bytes /= 2) == 0)
+    while (!hd_memory_read(memory, regs->pc, code, bytes)) { /* the page may end before */
+        if ((bytes /= 2) == 0) {
             return 0;
+        }
+    }
     for (size_t at = 0; at < bytes;) {
         int64_t moved;
         int popped;
-        if (code[at] == 0xc3)
+        if (code[at] == 0xc3) {
             return returned(stack, &now, now.sp, next);
+        }
         unsigned length = straight(code + at, &moved, &popped);
-        if (length == 0 || moved < 0 || popped == (int)HD_ARCH_SP)
+        if (length == 0 || moved < 0 || popped == (int)HD_ARCH_SP) {
             return 0;
+        }
         if (popped >= 0) {
-            if (!hd_stack_read(stack, now.sp, &now.r[popped], 8))
+            if (!hd_stack_read(stack, now.sp, &now.r[popped], 8)) {
                 return 0;
+            }
             now.valid |= UINT64_C(1) << popped;
         }
         now.sp += (uint64_t)moved;
@@ -156,10 +178,12 @@ int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *s
     static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2}; /* then rsp, rip */
     uint8_t there[sizeof code];
     uint64_t saved[sizeof order + 2];
-    if (!hd_memory_read(memory, regs->pc, there, sizeof there) || memcmp(there, code, sizeof code) != 0)
+    if (!hd_memory_read(memory, regs->pc, there, sizeof there) || memcmp(there, code, sizeof code) != 0) {
         return 0;
-    if (!hd_stack_read(stack, regs->sp + 40, saved, sizeof saved))
+    }
+    if (!hd_stack_read(stack, regs->sp + 40, saved, sizeof saved)) {
         return -EFAULT;
+    }
     for (unsigned i = 0; i < sizeof order; i++) {
         next->r[order[i]] = saved[i];
         next->valid |= UINT64_C(1) << order[i];

@@ -51,12 +51,15 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
 static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
                                      uint64_t *fp) {
     static const uint8_t number[] = HD_ARCH_SLOTS;
-    if (rule->slot[0] != 0)
+    if (rule->slot[0] != 0) {
         *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[0]);
+    }
 #pragma GCC unroll 6
-    for (unsigned i = 1; i < sizeof number; i++)
-        if (rule->slot[i] != 0)
+    for (unsigned i = 1; i < sizeof number; i++) {
+        if (rule->slot[i] != 0) {
             r[number[i]] = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[i]);
+        }
+    }
     return hd_arch_word(cfa - 8);
 }
 

@@ -52,7 +52,7 @@ static struct recorder {
     char line[LINE_BYTES];
     uint8_t stack[STACK_BYTES];
     uint8_t unwinder[]; /* hd_unwinder_bytes() */
-} * rec;
+} *rec;
 
 /* ---- text -------------------------------------------------------------------------------------- */
 

@@ -191,7 +191,11 @@ static void check(const char *when) {
 /* ---- ways to call
  * ----------------------------------------------------------------------------------------------- */
 
-static enum { BY_LIBC, BY_NUMBER, BY_INSTRUCTION } way;
+static enum {
+    BY_LIBC,
+    BY_NUMBER,
+    BY_INSTRUCTION
+} way;
 
 static int call(long n, long a, long b, long c, long d, long e) {
     if (way != BY_INSTRUCTION) {

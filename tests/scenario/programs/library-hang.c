@@ -29,8 +29,9 @@ static void *print_now(void *form) {
     sleep(1);
     long length = hangdog_report_now(document, sizeof document,
                                      strcmp(form, "json") == 0 ? HANGDOG_FORM_JSON : HANGDOG_FORM_TEXT);
-    if (length <= 0 || (size_t)length >= sizeof document)
+    if (length <= 0 || (size_t)length >= sizeof document) {
         exit(2);
+    }
     fputs(document, stdout);
     exit(0);
 }
@@ -49,33 +50,39 @@ static void spin(double limit) {
 int main(int argc, char **argv) {
     hangdog_options options = {
         .size = sizeof options, .spool = argc == 3 ? argv[1] : NULL, .interval_ns = 10000000};
-    for (int i = 0; i < HANGDOG_STATES; i++)
+    for (int i = 0; i < HANGDOG_STATES; i++) {
         options.threshold_ns[i] = 100000000;
-    if (argc != 3 || hangdog_start(&options) != 0)
+    }
+    if (argc != 3 || hangdog_start(&options) != 0) {
         return 1;
+    }
     hangdog_loop *loop = hangdog_loop_watch("loop", 0);
     pthread_t other;
     hangdog_mark(loop, HANGDOG_BEFORE_WAITING);
     usleep(50000);
     hangdog_mark(loop, HANGDOG_AFTER_WAITING);
-    if (strcmp(argv[2], "exit") == 0 && pthread_create(&other, NULL, end_it, NULL) != 0)
+    if (strcmp(argv[2], "exit") == 0 && pthread_create(&other, NULL, end_it, NULL) != 0) {
         return 1;
+    }
     bool prints = strcmp(argv[2], "json") == 0 || strcmp(argv[2], "text") == 0;
-    if (prints && pthread_create(&other, NULL, print_now, argv[2]) != 0)
+    if (prints && pthread_create(&other, NULL, print_now, argv[2]) != 0) {
         return 1;
+    }
     if (strcmp(argv[2], "background") == 0) {
         usleep(500000);
         hangdog_set_state(HANGDOG_STATE_BACKGROUND);
     }
-    if (strcmp(argv[2], "short") == 0)
+    if (strcmp(argv[2], "short") == 0) {
         usleep(500000);
-    else if (strcmp(argv[2], "sleep") == 0)
+    } else if (strcmp(argv[2], "sleep") == 0) {
         usleep(2000000);
-    else if (strcmp(argv[2], "spin") == 0)
+    } else if (strcmp(argv[2], "spin") == 0) {
         spin(2);
-    else if (strcmp(argv[2], "none") != 0)
-        for (;;)
+    } else if (strcmp(argv[2], "none") != 0) {
+        for (;;) {
             pause();
+        }
+    }
     hangdog_mark(loop, HANGDOG_BEFORE_WAITING);
     usleep(300000);
     hangdog_loop_unwatch(loop);

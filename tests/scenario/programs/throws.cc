@@ -53,30 +53,42 @@ __attribute__((noinline)) void again() {
 }
 
 __attribute__((noinline)) void handle(const std::string &how) {
-    if (how == "runtime")
+    if (how == "runtime") {
         throw std::runtime_error("disk is full");
-    if (how == "derived")
+    }
+    if (how == "derived") {
         throw shop::DiskFull("/dev/sda1");
-    if (how == "own-what")
+    }
+    if (how == "own-what") {
         throw shop::Closed();
-    if (how == "plain")
+    }
+    if (how == "plain") {
         throw shop::Plain();
-    if (how == "number")
+    }
+    if (how == "number") {
         throw 42;
-    if (how == "system")
+    }
+    if (how == "system") {
         throw std::system_error(std::make_error_code(std::errc::no_space_on_device), "cannot save");
-    if (how == "memory")
+    }
+    if (how == "memory") {
         throw std::bad_alloc();
-    if (how == "long")
+    }
+    if (how == "long") {
         throw std::runtime_error("\x1b[31m\n" + std::string(100000, 'x'));
-    if (how == "noexcept")
+    }
+    if (how == "noexcept") {
         within_noexcept();
-    if (how == "again")
+    }
+    if (how == "again") {
         again();
-    if (how == "thread")
+    }
+    if (how == "thread") {
         std::thread([] { throw std::runtime_error("in a thread"); }).join();
-    if (how == "terminate")
+    }
+    if (how == "terminate") {
         std::terminate();
+    }
     if (how == "caught") {
         try {
             throw std::runtime_error("caught");
@@ -95,8 +107,9 @@ int main(int argc, char **argv) { // NOLINT(bugprone-exception-escape): the test
     for (int turn = 0; turn < 20; turn++) {
         pollfd wait = {timer, POLLIN, 0};
         std::uint64_t times;
-        if (poll(&wait, 1, -1) == 1 && read(timer, &times, sizeof times) > 0 && turn == 8 && argc > 1)
+        if (poll(&wait, 1, -1) == 1 && read(timer, &times, sizeof times) > 0 && turn == 8 && argc > 1) {
             handle(argv[1]);
+        }
     }
     return 0;
 }

@@ -58,40 +58,48 @@ static int find_module(struct hd_modules *m, uint64_t pc, struct hd_module *out,
     bool found = false;
     snprintf(name, sizeof name, "/proc/%d/maps", child);
     FILE *f = fopen(name, "r");
-    if (f == NULL)
+    if (f == NULL) {
         return -ENOENT;
+    }
     while (fgets(line, sizeof line, f) != NULL) {
         char *at = line;
         lo = strtoull(at, &at, 16);
         hi = strtoull(at + 1, &at, 16);
         offset = strtoull(at + 6, &at, 16); /* behind " r-xp " */
         at = strpbrk(at, "/[");
-        if (at == NULL || (*at == '[' && strncmp(at, "[vdso]", 6) != 0))
+        if (at == NULL || (*at == '[' && strncmp(at, "[vdso]", 6) != 0)) {
             continue;
+        }
         snprintf(file, sizeof file, "%.*s", (int)strcspn(at, "\n"), at);
         if (strcmp(file, last) != 0 || offset == 0) {
-            if (found)
+            if (found) {
                 break;
+            }
             first = lo;
             snprintf(last, sizeof last, "%s", file);
         }
-        if (pc >= lo && pc < hi)
+        if (pc >= lo && pc < hi) {
             found = true;
+        }
         out->lo = first;
         out->hi = hi;
         snprintf(path, bytes, "%s", file);
     }
     fclose(f);
-    if (!found)
+    if (!found) {
         return -ENOENT;
+    }
     Elf64_Ehdr e;
     Elf64_Phdr ph;
-    if (read_child(NULL, out->lo, &e, sizeof e) != 0 || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+    if (read_child(NULL, out->lo, &e, sizeof e) != 0 || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) {
         return -ENOENT;
-    for (unsigned i = 0; i < e.e_phnum; i++)
+    }
+    for (unsigned i = 0; i < e.e_phnum; i++) {
         if (read_child(NULL, out->lo + e.e_phoff + i * sizeof ph, &ph, sizeof ph) == 0 &&
-            ph.p_type == PT_LOAD && ph.p_offset == 0)
+            ph.p_type == PT_LOAD && ph.p_offset == 0) {
             out->bias = out->lo - ph.p_vaddr;
+        }
+    }
     out->header = out->lo;
     return hd_elf_headers(&m->memory, out);
 }
@@ -104,21 +112,24 @@ static bool is_call(uint64_t pc) {
     } known[CALLS];
     uint8_t code[8] = {0};
     unsigned i = 0, at = (unsigned)((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 48);
-    if (known[at].pc == pc)
+    if (known[at].pc == pc) {
         return known[at].call;
+    }
     for (unsigned n = sizeof code; n > 0 && pread(memory_fd, code, n, (off_t)pc) != (ssize_t)n; n--)
         ;
     while (i < 5 && ((code[i] >= 0x40 && code[i] <= 0x4f) || code[i] == 0x66 || code[i] == 0x67 ||
-                     code[i] == 0xf2 || code[i] == 0x3e))
+                     code[i] == 0xf2 || code[i] == 0x3e)) {
         i++;
+    }
     known[at].pc = pc;
     known[at].call = code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
     return known[at].call;
 }
 
 static void push(uint64_t slot, uint64_t target) {
-    if (depth < SHADOW_MAX)
+    if (depth < SHADOW_MAX) {
         shadow[depth++] = (struct entry){.slot = slot, .target = target};
+    }
 }
 
 static uint64_t word_at(uint64_t addr) {
@@ -138,11 +149,12 @@ static void registers(const struct user_regs_struct *u, struct hd_regs *r) {
 }
 
 static void note_miss(uint64_t pc, uint64_t got, uint64_t want, unsigned stop) {
-    for (unsigned i = 0; i < miss_count; i++)
+    for (unsigned i = 0; i < miss_count; i++) {
         if (misses[i].pc == pc) {
             misses[i].count++;
             return;
         }
+    }
     if (miss_count < MISSES_MAX) {
         misses[miss_count].pc = pc;
         misses[miss_count].got = got;
@@ -160,43 +172,51 @@ static void test(const struct user_regs_struct *u) {
     registers(u, &regs);
     for (size_t bytes = 4096; bytes <= sizeof stack; bytes *= 64) {
         ssize_t n = pread(memory_fd, stack, bytes, (off_t)from);
-        if (n <= 0)
+        if (n <= 0) {
             return;
+        }
         hd_unwind(unwinder, &regs, stack, from, (uint32_t)n, 0, frames, 4, &walk);
-        if (walk.count >= 2 || walk.stop != HD_STOP_UNREADABLE)
+        if (walk.count >= 2 || walk.stop != HD_STOP_UNREADABLE) {
             break;
+        }
     }
     uint64_t got = walk.count >= 2 ? frames[1].pc : 0;
     uint64_t want = depth != 0 ? shadow[depth - 1].target : 0;
     tests++;
-    if (got == want) /* both 0: the program's entry, which nothing describes in ld.so */
+    if (got == want) { /* both 0: the program's entry, which nothing describes in ld.so */
         right++;
-    else
+    } else {
         note_miss(u->rip, got, want, walk.stop);
+    }
 }
 
 static void follow(uint64_t every, uint64_t limit) {
     struct user_regs_struct before, now;
     int status, signal = 0;
-    if (ptrace(PTRACE_GETREGS, child, NULL, &before) != 0)
+    if (ptrace(PTRACE_GETREGS, child, NULL, &before) != 0) {
         return;
+    }
     for (uint64_t i = 0; i < limit; i++) {
         bool call = is_call(before.rip);
         if (ptrace(PTRACE_SINGLESTEP, child, NULL, (void *)(intptr_t)signal) != 0 ||
             waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
-            ptrace(PTRACE_GETREGS, child, NULL, &now) != 0)
+            ptrace(PTRACE_GETREGS, child, NULL, &now) != 0) {
             return;
+        }
         bool handled = signal != 0 && now.rsp < before.rsp - RED_ZONE;
-        while (depth > 0 && shadow[depth - 1].slot < now.rsp)
+        while (depth > 0 && shadow[depth - 1].slot < now.rsp) {
             depth--;
+        }
         if (handled) { /* the kernel made a frame: return address, then the context */
             push(now.rsp + 8, before.rip);
             push(now.rsp, word_at(now.rsp));
-        } else if (call && now.rsp == before.rsp - 8)
+        } else if (call && now.rsp == before.rsp - 8) {
             push(now.rsp, word_at(now.rsp));
+        }
         signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-        if (signal == 0 && i % every == 0)
+        if (signal == 0 && i % every == 0) {
             test(&now);
+        }
         before = now;
     }
 }

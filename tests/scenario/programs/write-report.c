@@ -34,8 +34,9 @@ static struct hd_tree_pool pool;
 
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *ctx) {
     struct stack *stack = ctx;
-    if (stack->count == FRAMES || _Unwind_GetIP(context) == 0)
+    if (stack->count == FRAMES || _Unwind_GetIP(context) == 0) {
         return _URC_END_OF_STACK;
+    }
     stack->frame[stack->count++] = (struct hd_frame){
         .pc = _Unwind_GetIP(context),
         .start = _Unwind_GetRegionStart(context),
@@ -226,8 +227,9 @@ static void make_deadlock(struct made *m) {
 static bool make(struct made *m, const char *kind) {
     static const uint8_t earlier[HD_UUID_BYTES] = {1, 2, 3, 4, 5, 6, 0x70, 8, 0x80};
     make_base(m);
-    if (strcmp(kind, "session") != 0 && strcmp(kind, "empty") != 0)
+    if (strcmp(kind, "session") != 0 && strcmp(kind, "empty") != 0) {
         add_samples(m);
+    }
     if (strcmp(kind, "live") == 0) {
         m->report.kind = HD_REPORT_LIVE;
         m->report.complete = false;
@@ -252,11 +254,13 @@ static bool make(struct made *m, const char *kind) {
 int main(int argc, char **argv) {
     static struct made made;
     struct hd_spool spool = {0};
-    if (argc < 3)
+    if (argc < 3) {
         return 2;
+    }
     struct hd_report_scratch *scratch = malloc(hd_report_scratch_bytes());
-    if (scratch == NULL)
+    if (scratch == NULL) {
         return 1;
+    }
     hd_os_clock_init();
     hd_modules_init_live(&modules, open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
     hd_tree_pool_init(&pool);
