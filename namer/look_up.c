@@ -36,8 +36,8 @@ static bool give_rights_away(uid_t user) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}};
     if (user != geteuid()) {
-        bool alone = setgroups(0, NULL) == 0 && setresgid(NO_GROUP, NO_GROUP, NO_GROUP) == 0;
-        if (setresuid(user, user, user) != 0 && geteuid() == 0 && alone) {
+        bool has_group_right = setgroups(0, NULL) == 0 && setresgid(NO_GROUP, NO_GROUP, NO_GROUP) == 0;
+        if (setresuid(user, user, user) != 0 && geteuid() == 0 && has_group_right) {
             (void)(setresuid(NO_GROUP, NO_GROUP, NO_GROUP) == 0); /* a user that this namespace has not */
         }
     }
