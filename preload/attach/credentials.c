@@ -111,7 +111,7 @@ static bool has_the_same_rights(int tid) {
  * that does not answer. Where the program itself has one thread, libc need not know of ours. The worker that
  * is left keeps what it is until it comes back, and then ends. */
 static bool libc_sees_one(void) {
-    const char *note = hd_os_single_threaded.note[0];
+    const char *note = hd_os_single_threaded.flag[0];
     return note != NULL && *note != 0;
 }
 

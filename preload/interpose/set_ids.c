@@ -37,9 +37,9 @@ void hd_interpose_resolve_ids(void) {
     hd_interpose_look_up_all(&real, "setuid\0setgid\0seteuid\0setegid\0setreuid\0setregid\0"
                                     "setresuid\0setresgid\0setgroups\0initgroups\0chroot\0");
     /* libc's own, and the copy that a main program has which looks at it */
-    hd_os_single_threaded.note[0] = hd_interpose_look_up("__libc_single_threaded");
+    hd_os_single_threaded.flag[0] = hd_interpose_look_up("__libc_single_threaded");
     int saved = errno;
-    hd_os_single_threaded.note[1] = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
+    hd_os_single_threaded.flag[1] = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
     errno = saved;
 }
 
@@ -47,7 +47,7 @@ void hd_interpose_resolve_ids(void) {
  * told is it of one that it would have to wait for: the others are gone then. Under a filter ours, if there
  * are any, have what the caller can change to nothing else. */
 static bool hides_threads(void) {
-    const char *note = hd_os_single_threaded.note[0];
+    const char *note = hd_os_single_threaded.flag[0];
     return note != NULL && *note != 0 && !hd_attach_is_filtered() && hd_attach_is_own() &&
            !hd_attach_has_abandoned();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cheapest clock there is: the processor's time-stamp counter. Runs anywhere, wait-free.
- * Its unit and origin are the processor's; the monitor re-anchors it to CLOCK_MONOTONIC.
+ * The cheapest clock: the CPU's time-stamp counter. Any thread; wait-free; async-signal-safe.
+ * The CPU defines unit and origin; the monitor re-anchors the counter to CLOCK_MONOTONIC.
  */
 #ifndef HD_TICKS_H
 #define HD_TICKS_H
@@ -16,7 +16,7 @@ static inline uint64_t hd_ticks_read(void) {
     return __builtin_ia32_rdtsc();
 }
 
-/* It has one rate, whatever the CPU does, and never stops. */
+/* True: the counter has a constant rate in all power states of the CPU. */
 static inline bool hd_ticks_invariant(void) {
     enum {
         POWER_LEAF = 0x80000007,
@@ -39,11 +39,12 @@ static inline bool hd_ticks_invariant(void) {
 #error "no time-stamp counter known for this machine: add it here"
 #endif
 
+/* `ns_per_tick_32`: fixed point, 32 fraction bits. */
 static inline uint64_t hd_ticks_to_ns(uint64_t ticks, uint64_t ns_per_tick_32) {
     return (uint64_t)(((unsigned __int128)ticks * ns_per_tick_32) >> 32);
 }
 
-/* a / b, with 32 bits behind the point; b is below 2^63. */
+/* a / b in fixed point, with 32 fraction bits. b is below 2^63. */
 uint64_t hd_clock_ratio_32(uint64_t a, uint64_t b);
 
 #endif

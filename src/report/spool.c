@@ -144,7 +144,7 @@ void hd_spool_close(struct hd_spool *s) {
 void hd_spool_confine(struct hd_spool *s) {
     hd_os_close(s->above_fd);
     s->above_fd = -1;
-    s->dir_fd = hd_own_table_confine(s->dir_fd);
+    s->dir_fd = hd_private_table_confine(s->dir_fd);
     s->unopened = s->dir_fd < 0 ? -EACCES : s->unopened;
 }
 

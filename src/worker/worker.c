@@ -33,8 +33,8 @@ static void confine(void *worker) {
     struct hd_worker *k = worker;
     hd_capture_files_confine();
     hd_spool_confine(&k->spool);
-    k->probe.proc_fd = hd_own_table_confine(k->probe.proc_fd);
-    k->runtime_fd = hd_own_table_confine(k->runtime_fd);
+    k->probe.proc_fd = hd_private_table_confine(k->probe.proc_fd);
+    k->runtime_fd = hd_private_table_confine(k->runtime_fd);
 }
 
 /* The main thread may wait for that while the worker has much to do before it takes messages. */

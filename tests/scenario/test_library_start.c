@@ -444,9 +444,9 @@ static void *start_while_cancelled(void *result) {
 /* It waits for the end of a thread that cannot be ours, and that takes a while. */
 static void a_thread_that_is_cancelled_as_a_start_fails_leaves_nothing_half_done(void **state) {
     (void)state;
-    int (*true_own_table)(void) = hd_os.own_table;
+    int (*real_private_table)(void) = hd_os.private_table;
     true_futex_wake = hd_os.futex_wake;
-    hd_os.own_table = no_table;
+    hd_os.private_table = no_table;
     hd_os.futex_wake = wake_slowly;
     of_cancelled = library_options(&spool);
     for (unsigned i = 0; i < 3; i++) {
@@ -458,7 +458,7 @@ static void a_thread_that_is_cancelled_as_a_start_fails_leaves_nothing_half_done
         assert_ptr_equal(end, PTHREAD_CANCELED);
         assert_int_equal(result, -EPERM);
     }
-    hd_os.own_table = true_own_table;
+    hd_os.private_table = real_private_table;
     hd_os.futex_wake = true_futex_wake;
     quick_start();
     quick_stop();

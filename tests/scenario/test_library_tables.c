@@ -136,11 +136,11 @@ static int denied_role(void) {
     return 0;
 }
 
-static int (*true_own_table)(void);
+static int (*real_private_table)(void);
 static atomic_uint tables;
 
 static int one_table(void) {
-    return atomic_fetch_add(&tables, 1) % 2 == 0 ? true_own_table() : -EPERM;
+    return atomic_fetch_add(&tables, 1) % 2 == 0 ? real_private_table() : -EPERM;
 }
 
 /* The monitor alone would see hangs and tell none. */
@@ -150,14 +150,14 @@ static void where_the_second_thread_cannot_be_made_the_first_one_ends(void **sta
     assert_int_equal(hangdog_stop(), 0);
     unsigned threads = entries_of("/proc/self/task");
     hangdog_options o = library_options(&spool);
-    true_own_table = hd_os.own_table;
-    hd_os.own_table = one_table;
+    real_private_table = hd_os.private_table;
+    hd_os.private_table = one_table;
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(hangdog_start(&o), -EPERM);
         assert_null(hangdog_loop_watch("main", 0));
         assert_true(is_default(SIGURG));
     }
-    hd_os.own_table = true_own_table;
+    hd_os.private_table = real_private_table;
     assert_threads(threads);
     library_start(&spool);
     assert_int_equal(hangdog_stop(), 0);

@@ -61,7 +61,7 @@ void hd_capture_files_close(void) {
 }
 
 void hd_capture_files_confine(void) {
-    kept.task_dir = hd_own_table_confine(kept.task_dir - 1) + 1;
+    kept.task_dir = hd_private_table_confine(kept.task_dir - 1) + 1;
 }
 
 long hd_target_read_memory(uint64_t addr, void *to, size_t n) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of system calls on Linux. Runs anywhere: async-signal-safe, no allocation, no errno.
- * Calls that a newer machine's kernel has dropped (open, rename, …) are made by their *at forms.
+ * The table of system calls on Linux. Any thread; async-signal-safe; no allocation; does not set errno.
+ * Uses the *at forms of open, rename and others: newer machines have no older forms.
  */
 #include "os/os.h"
 
@@ -185,8 +185,8 @@ static int sys_boot_clock(uint64_t *ns) {
     return read_clock(CLOCK_BOOTTIME, ns);
 }
 
-/* The number that pthread_getcpuclockid gives (include/linux/posix-timers_types.h: CPUCLOCK_SCHED, per
- * thread); the kernel takes the thread's number as the caller's namespace of processes has it. */
+/* The clock's number is the one that pthread_getcpuclockid returns: CPUCLOCK_SCHED of one thread, see
+ * include/linux/posix-timers_types.h. The thread id is that of the caller's PID namespace. */
 static int sys_thread_cpu_clock(int tid, uint64_t *ns) {
     return read_clock((int)(~(unsigned)tid << 3 | 6u), ns);
 }
@@ -227,8 +227,8 @@ struct hd_os_calls hd_os = {
     .signal_action = sys_signal_action,
     .alt_stack = sys_alt_stack,
     .signal_mask = sys_signal_mask,
-    .own_table = hd_own_table,
-    .close_all = hd_own_table_free,
+    .private_table = hd_private_table,
+    .close_all = hd_private_table_close_all,
     .set_thread_name = sys_set_thread_name,
     .get_thread_name = sys_get_thread_name,
     .get_pid = sys_get_pid,

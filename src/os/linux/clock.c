@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock, from the vDSO that the kernel maps into every process. Never libc's clock_gettime: that may be
- * interposed (libfaketime, a sanitizer, a test harness), and then time would be somebody else's.
- * Reading runs anywhere, async-signal-safe; hd_os_clock_init is ordinary code without allocation.
+ * The clock, from the vDSO that the kernel maps into every process. Not libc's clock_gettime: libfaketime, a
+ * sanitizer or a test may interpose that, and the time would be wrong.
+ * Reading a clock is async-signal-safe. hd_os_clock_init is not, and does not allocate.
  */
 #include <elf.h>
 #include <link.h>
@@ -20,7 +20,7 @@ typedef int (*clock_function)(clockid_t clock, struct timespec *ts);
 
 struct vdso {
     const char *base;
-    uint64_t bias; /* what to add to the addresses in its headers */
+    uint64_t bias; /* address in memory minus address in the headers */
     const ElfW(Sym) * symbols;
     const char *strings;
     const uint32_t *sysv_hash;
@@ -71,7 +71,7 @@ static bool vdso_read_headers(struct vdso *v, const char *base) {
     return v->symbols != NULL && v->strings != NULL;
 }
 
-/* No header tells how many symbols there are; the hash tables do. Either may be missing. */
+/* No header has the number of symbols, so it comes from a hash table. Either table may be missing. */
 static uint32_t vdso_symbol_count(const struct vdso *v) {
     if (v->sysv_hash != NULL) {
         return v->sysv_hash[1];
@@ -151,8 +151,8 @@ uint64_t hd_os_process_cpu_ns(void) {
     return kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-uint64_t hd_clock_ratio_32(uint64_t a,
-                           uint64_t b) { /* bit by bit: a 128-bit division is longer than all of this */
+uint64_t hd_clock_ratio_32(uint64_t a, uint64_t b) {
+    /* Bit by bit, since the code of a 128-bit division is longer than this function. */
     uint64_t quotient = a / b, rest = a % b;
     for (unsigned bit = 0; bit < 32; bit++) {
         rest *= 2;

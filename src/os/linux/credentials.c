@@ -15,7 +15,7 @@
 
 #define BIT(capability) (1ULL << (capability))
 #define GROUPS_BYTES 3000
-#define STATUS_BYTES_MAX (1u << 20) /* 65,536 groups are less */
+#define STATUS_BYTES_MAX (1u << 20) /* more than the kernel's maximum of 65,536 groups needs */
 
 static uint64_t value_of(const char *p, unsigned base) {
     uint64_t value = 0;
@@ -25,7 +25,8 @@ static uint64_t value_of(const char *p, unsigned base) {
     return value;
 }
 
-/* The text behind the key and its blank. An old kernel lacks some lines: as zeros. */
+/* The text after the key and one blank. Empty, so that a number is 0, where an old kernel has no such line.
+ */
 static const char *line_of(const char *text, const char *key) {
     const char *line = hd_proc_find_line(text, key);
     return line != NULL && *line != '\0' ? line + 1 : "";
@@ -37,7 +38,8 @@ static void take_ids(const char *line, uint64_t ids[3]) {
     }
 }
 
-/* Of the first piece. A long line is cut, at the same place whatever the thread's name before it. */
+/* Reads ids and groups from the file's first piece. The hash covers a fixed part of a long line of groups:
+ * the end of the piece moves with the length of the thread's name. */
 static void take_first(const char *text, struct hd_credentials *out) {
     take_ids(line_of(text, "Uid:"), out->user);
     take_ids(line_of(text, "Gid:"), out->group);
@@ -49,7 +51,7 @@ static void take_first(const char *text, struct hd_credentials *out) {
     out->groups = hd_hash(0, groups, n);
 }
 
-/* Of the last one. */
+/* Reads capabilities, no_new_privs and seccomp from the file's last piece. */
 static void take_last(const char *text, struct hd_credentials *out) {
     static const char keys[] =
         "CapInh:\0CapPrm:\0CapEff:\0CapBnd:\0CapAmb:\0NoNewPrivs:\0Seccomp:\0Seccomp_filters:\0";
@@ -64,8 +66,8 @@ void hd_credentials_open(int *main_fd, int *own_fd) {
     *own_fd = hd_os_open(AT_FDCWD, "/proc/thread-self/status");
 }
 
-/* The line of the groups may be long, and stands between the two pieces then: the last one holds at least
- * half a buffer. */
+/* A long line of groups separates the two pieces that are parsed. Pieces overlap by half a buffer, so that
+ * the last piece has at least half a buffer and with it all lines after the groups. */
 int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     char text[4096 + 1];
     long n = 4096;
@@ -84,12 +86,13 @@ int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     return hd_proc_find_line(text, "CapPrm:") != NULL ? 0 : -EPROTO;
 }
 
-static bool has_another(const uint64_t own[3], const uint64_t other[3]) {
-    bool another = false;
+/* True: one of the ids `own` is not among the ids `other`. */
+static bool has_further_id(const uint64_t own[3], const uint64_t other[3]) {
+    bool further = false;
     for (unsigned i = 0; i < 3; i++) {
-        another |= own[i] != other[0] && own[i] != other[1] && own[i] != other[2];
+        further |= own[i] != other[0] && own[i] != other[1] && own[i] != other[2];
     }
-    return another;
+    return further;
 }
 
 bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_credentials *other) {
@@ -99,15 +102,17 @@ bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_cre
     for (unsigned i = 0; i < HD_CAPS_SETS; i++) {
         more |= (own->capabilities[i] & ~other->capabilities[i]) != 0;
     }
-    more |= (permitted & BIT(CAP_SETUID)) == 0 && has_another(own->user, other->user);
+    more |= (permitted & BIT(CAP_SETUID)) == 0 && has_further_id(own->user, other->user);
     return more || ((permitted & BIT(CAP_SETGID)) == 0 &&
-                    (has_another(own->group, other->group) || own->groups != other->groups));
+                    (has_further_id(own->group, other->group) || own->groups != other->groups));
 }
 
-static void each(uint64_t set, long option, long first) {
+/* Calls prctl(option, capability), or prctl(option, command, capability) if `command` is not 0, for each
+ * capability in `set`. */
+static void prctl_each(uint64_t set, long option, long command) {
     for (unsigned i = 0; set != 0; i++, set >>= 1) {
         if ((set & 1) != 0) {
-            (void)hd_syscall6(SYS_prctl, option, first != 0 ? first : i, first != 0 ? i : 0, 0, 0, 0);
+            (void)hd_syscall6(SYS_prctl, option, command != 0 ? command : i, command != 0 ? i : 0, 0, 0, 0);
         }
     }
 }
@@ -115,17 +120,18 @@ static void each(uint64_t set, long option, long first) {
 void hd_credentials_lower(const struct hd_credentials *own, const struct hd_credentials *other) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
-    uint64_t left[HD_CAPS_SETS];
+    uint64_t remaining[HD_CAPS_SETS];
     for (unsigned i = 0; i < HD_CAPS_SETS; i++) {
-        left[i] = own->capabilities[i] & other->capabilities[i];
+        remaining[i] = own->capabilities[i] & other->capabilities[i];
     }
-    /* first what needs a capability of ours */
-    each(own->capabilities[HD_CAPS_BOUNDING] & ~left[HD_CAPS_BOUNDING], PR_CAPBSET_DROP, 0);
-    each(own->capabilities[HD_CAPS_AMBIENT] & ~left[HD_CAPS_AMBIENT], PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER);
+    /* Before capset: the drop from the bounding set needs CAP_SETPCAP, which capset may take away. */
+    prctl_each(own->capabilities[HD_CAPS_BOUNDING] & ~remaining[HD_CAPS_BOUNDING], PR_CAPBSET_DROP, 0);
+    prctl_each(own->capabilities[HD_CAPS_AMBIENT] & ~remaining[HD_CAPS_AMBIENT], PR_CAP_AMBIENT,
+               PR_CAP_AMBIENT_LOWER);
     for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-        caps[i] = (struct __user_cap_data_struct){(uint32_t)(left[HD_CAPS_EFFECTIVE] >> (32 * i)),
-                                                  (uint32_t)(left[HD_CAPS_PERMITTED] >> (32 * i)),
-                                                  (uint32_t)(left[HD_CAPS_INHERITABLE] >> (32 * i))};
+        caps[i] = (struct __user_cap_data_struct){(uint32_t)(remaining[HD_CAPS_EFFECTIVE] >> (32 * i)),
+                                                  (uint32_t)(remaining[HD_CAPS_PERMITTED] >> (32 * i)),
+                                                  (uint32_t)(remaining[HD_CAPS_INHERITABLE] >> (32 * i))};
     }
     (void)hd_syscall2(SYS_capset, &header, caps);
     if (other->no_new_privs != 0) {

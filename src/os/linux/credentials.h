@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rights of a thread, as its `status` file has them, and giving up what another thread has given up. Any
- * thread; async-signal-safe, no allocation, no lock.
+ * A thread's credentials as its `status` file shows them, and dropping those that another thread has dropped.
+ * Any thread; async-signal-safe; no allocation, no lock.
  */
 #ifndef HD_CREDENTIALS_H
 #define HD_CREDENTIALS_H
@@ -21,34 +21,36 @@ enum hd_capability_set {
 
 struct hd_credentials {
     uint64_t user[3], group[3]; /* real, effective, saved */
-    uint64_t groups;            /* a hash of the others, of some hundred at most */
+    uint64_t groups;            /* hash of the supplementary groups, of the first 3,000 characters */
     union {
         uint64_t numbers[HD_CREDENTIALS_NUMBERS];
         struct {
             uint64_t capabilities[HD_CAPS_SETS];
             uint64_t no_new_privs;
-            uint64_t seccomp, filters; /* its mode; how many, where the kernel counts them */
+            uint64_t seccomp; /* mode */
+            uint64_t filters; /* number of seccomp filters; 0 where the kernel does not count them */
         };
     };
 };
 
-/* Opens the files of the main thread and of the calling one; less than zero: it cannot be opened. */
+/* Opens the `status` files of the main thread and of the calling thread. The caller closes them. A negative
+ * value: the file cannot be opened. */
 void hd_credentials_open(int *main_fd, int *own_fd);
 
-/* From a kept descriptor of such a file. 0, -ESRCH, -EPROTO, or what reading said; then *out is not to be
- * used. */
+/* Reads an open `status` file. 0, -ESRCH: the thread has ended, -EPROTO: not such a file, or the error of the
+ * read. After an error *out is undefined. */
 int hd_credentials_read(int status_fd, struct hd_credentials *out);
 
-/* `own` has a right that the thread of `other` has not, and cannot take back by itself. An id is no such
- * right where that thread may change its ids; a capability is, also one that is only not effective. */
+/* True: `own` has a right that `other` lacks and cannot regain. An id does not count while `other` has the
+ * capability to change ids. A capability counts also where `other` has it permitted but not effective. */
 bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_credentials *other);
 
-/* The calling thread, whose are `own`, gives up what it can of what `other` has not: capabilities, and new
- * privileges by exec. */
+/* Drops from the calling thread the capabilities that `other` lacks; `own` has the thread's credentials. Sets
+ * no_new_privs if `other` has it. Does not change ids. */
 void hd_credentials_lower(const struct hd_credentials *own, const struct hd_credentials *other);
 
-/* Whether / is still the folder of `root`, its device and inode; zeros: it is, and is stored. With `store`
- * what it is now is stored, too. */
+/* True: the folder / has the device and inode of `root`. With zeros in `root`, stores them and returns true.
+ * `store`: updates `root` in any case. */
 bool hd_credentials_have_root(uint64_t root[2], bool store);
 
 #endif

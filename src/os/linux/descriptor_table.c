@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A descriptor table of the calling thread's own. The kernel gives an empty one by one call since 5.9; where
- * that one is not there, or is denied, there is an older one that gives a copy. Closing the copies is seen by
- * nobody: what a close ends besides (POSIX locks, a terminal's or a disk's use) belongs to the table, or goes
- * with the last of all descriptors. Runs anywhere: async-signal-safe, no allocation, no errno.
+ * Since 5.9 the kernel makes an empty table by close_range. Where that call is missing or denied, unshare
+ * makes a copy of the program's table, and the copies are closed one by one. The program does not notice:
+ * POSIX locks belong to a table. Other effects need the close of the last descriptor.
  */
 #include "os/linux/descriptor_table.h"
 
@@ -21,9 +20,9 @@
 #define SYS_open_tree 428
 #endif
 #define CLONE_TREE 1          /* OPEN_TREE_CLONE */
-#define NUMBERS_MAX (1 << 20) /* the kernel's own limit (fs.nr_open), if nobody raised it */
+#define NUMBERS_MAX (1 << 20) /* the kernel's default limit (fs.nr_open) */
 
-int hd_own_table(void) {
+int hd_private_table(void) {
     if (hd_syscall3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0) {
         return 0;
     }
@@ -31,7 +30,7 @@ int hd_own_table(void) {
     return rc == 0 ? 1 : (int)rc;
 }
 
-/* "." and ".." are none: -1. */
+/* -1: not a number, but "." or "..". */
 static int number_of(const char *name) {
     int number = 0;
     for (; *name >= '0' && *name <= '9'; name++) {
@@ -40,8 +39,8 @@ static int number_of(const char *name) {
     return *name == '\0' ? number : -1;
 }
 
-/* By what /proc says of this thread: its positions are the numbers, so that closing skips none. False: it
- * says nothing, or not of us. */
+/* Closes the descriptors that /proc lists. A position in the listed folder is a descriptor's number, so a
+ * close during the walk skips no entry. False: /proc cannot be read, or shows another thread's folder. */
 static bool close_listed(void) {
     _Alignas(struct dirent64) char entries[1024];
     int own = hd_os.open_at(AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -62,7 +61,7 @@ static bool close_listed(void) {
     return bytes == 0 && listed;
 }
 
-void hd_own_table_free(void) {
+void hd_private_table_close_all(void) {
     if (!close_listed()) {
         for (int number = 0; number < NUMBERS_MAX; number++) {
             hd_os_close(number);
@@ -70,8 +69,8 @@ void hd_own_table_free(void) {
     }
 }
 
-/* By a mount of its own, which is nowhere: at its top ".." leads to itself. */
-int hd_own_table_confine(int fd) {
+/* Opens the folder through a detached mount (open_tree), at whose top ".." is the folder itself. */
+int hd_private_table_confine(int fd) {
     long tree = fd < 0 ? fd : hd_syscall3(SYS_open_tree, fd, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH);
     int confined = tree < 0 ? -1 : hd_os.open_at((int)tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     hd_os_close((int)tree);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A descriptor table of the calling thread's own.
+ * A private descriptor table of the calling thread. Async-signal-safe; no allocation; does not set errno.
  */
 #ifndef HD_DESCRIPTOR_TABLE_H
 #define HD_DESCRIPTOR_TABLE_H
 
-int hd_own_table(void);       /* struct hd_os_calls, own_table */
-void hd_own_table_free(void); /* struct hd_os_calls, close_all */
+/* The members private_table and close_all of struct hd_os_calls, which has their contracts. */
+int hd_private_table(void);
+void hd_private_table_close_all(void);
 
-/* In place of a folder's descriptor, which is closed, one from which no path leads to what is above that
- * folder: a process that has another root now has it no longer. -1: there can be none. */
-int hd_own_table_confine(int fd);
+/* Closes the folder `fd` and returns a descriptor of the same folder from which ".." does not lead out. Keeps
+ * a program that changed its root from reaching folders outside by our descriptor. -1: the kernel refuses. */
+int hd_private_table_confine(int fd);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether there is memory where this process may have none. /proc/self/mem reads what is there, but for a
- * page that is not the kernel takes the lock of the memory map for writing (mm/memory.c, __access_remote_vm:
- * a stack may be grown; since 6.5): ours would wait for as long as another thread populates a mapping, say,
- * and whoever in the program needs the lock then waits behind us. /proc/self/pagemap tells it by a read that
- * faults nothing in: a page may be somebody's to provide (userfaultfd), and he hangs. It knows the pages that
- * were touched (Documentation/admin-guide/mm/pagemap.rst).
+ * Finds out which pages of this process can be read without harm. A read of an untouched page from
+ * /proc/self/mem may grow a stack, so the kernel locks the memory map for writing (__access_remote_vm in
+ * mm/memory.c, since 6.5). The monitor would wait behind a thread that populates a mapping, and the program's
+ * next user of the lock would wait behind the monitor. /proc/self/pagemap knows the touched pages (see
+ * Documentation/admin-guide/mm/pagemap.rst). A read of that file faults no page in, which matters for a page
+ * that a hanging userfaultfd handler must provide.
  */
 #include <fcntl.h>
 #include <sys/auxv.h>
 
 #include "os/os.h"
 
-#define PAGES_MAX 32u /* of which one read tells; of the rest nothing is known */
-/* Present, or swapped. An untouched page may have the bit for soft-dirty. */
+#define PAGES_MAX 32u /* pages of one read; a longer range counts as touched */
+/* Bits 63 and 62: present, swapped. Other bits do not count: an untouched page may be soft-dirty. */
 #define TOUCHED (UINT64_C(3) << 62)
 
-static __thread int pagemap; /* the descriptor + 1: our threads have tables of their own */
+static __thread int pagemap; /* descriptor + 1, by thread: each of our threads has a private table */
 
 void hd_os_touched_open(void) {
     int fd = hd_os_open(AT_FDCWD, "/proc/self/pagemap");

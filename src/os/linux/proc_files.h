@@ -1,56 +1,59 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small files of /proc as texts, and the list of the threads. No allocation, no lock. What has gone meanwhile
- * reads as empty.
+ * Small files of /proc as texts, and the list of a process's threads. Any thread; no allocation, no lock. A
+ * file whose process or thread has ended reads as empty. `dir` and `proc_fd` are descriptors of a folder
+ * /proc/PID.
  */
 #ifndef HD_PROC_FILES_H
 #define HD_PROC_FILES_H
 
 #include "base/types.h"
 
-/* "task/TID/FILE", below /proc/self; and "task/TID/FOLDER/FD". */
+/* Write "task/TID/FILE" and "task/TID/FOLDER/FD", relative to /proc/PID. */
 void hd_proc_task_path(char *path, size_t size, int tid, const char *file);
 void hd_proc_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd);
 
-/* "../PID/FILE", below /proc/self. */
+/* Writes "../PID/FILE", relative to the folder of another process. */
 void hd_proc_process_path(char *path, size_t size, uint64_t pid, const char *file);
 
-/* The first, opened by its whole path: on a thread that keeps no /proc/self. A descriptor, or a negative
- * errno value. */
+/* Opens /proc/self/task/TID/FILE, for a thread that has no descriptor of /proc/self. A descriptor or a
+ * negative errno value. */
 int hd_proc_open_own_task(int tid, const char *file, int flags);
 
-/* As much as there is room for; always ends with a NUL. Bytes, or a negative errno value. */
+/* Read at most `size` - 1 bytes by one read; always end the text with a NUL. Return bytes or a negative errno
+ * value. */
 long hd_proc_read(int dir, const char *path, char *text, size_t size);
 long hd_proc_read_task(int proc_fd, int tid, const char *file, char *text, size_t size);
 
 bool hd_proc_starts_with(const char *s, const char *prefix);
-/* What follows `key` where a line begins with it; NULL: none does. */
+/* The text after `key` in the first line that starts with `key`; NULL: no such line. */
 const char *hd_proc_find_line(const char *text, const char *key);
 
-/* The decimal number that `p` begins with, after blanks; 0 when it is none. Returns what follows it. */
+/* Reads a decimal number after blanks; 0 where no digit follows. Returns the end of the number. */
 const char *hd_proc_take_number(const char *p, uint64_t *out);
 
-/* How many numbers a list of the kernel's names: "0-7", "0,2,4,6,8-15". */
+/* Counts the numbers in a list of the kernel's form: "0-7", "0,2,4,6,8-15". */
 uint64_t hd_proc_count_listed(const char *list);
 
-/* Open descriptors of a thread, -1: they cannot be read. Above HD_FEW_OPEN the number may be too small. */
+/* The number of a thread's open descriptors; -1: cannot be read. A count above HD_FEW_OPEN may be too small.
+ */
 #define HD_FEW_OPEN 256
 long hd_proc_open_count(int proc_fd, int tid);
-/* An epoll instance's content, lines "tfd: 8 events: ...". Nothing, and a negative number, where more than
- * HD_FEW_OPEN descriptors are open: the kernel writes all of it under a lock that epoll_ctl needs, for less
- * than 0.1 ms where they are few, for 10 ms where they are 20,000. The count is the last step before the
- * read: little can be added in between. */
+/* Reads the entries of an epoll instance: lines "tfd: 8 events: ...". Returns bytes. Refuses, by a negative
+ * value and an empty text, while the thread has more than HD_FEW_OPEN descriptors. Reason: the kernel lists
+ * all entries under a lock that epoll_ctl needs: below 0.1 ms for few entries, 10 ms for 20,000. */
 long hd_proc_read_epoll(int proc_fd, int tid, int epoll, char *text, size_t size);
 
+/* A walk over the thread ids of a process. */
 struct hd_proc_tasks {
     int fd;
     long bytes, at;
     _Alignas(8) char entries[2048];
 };
 
-/* Nothing to close: the last call of hd_proc_tasks_next does, or hd_proc_tasks_end before it. */
+/* A walk that stops before hd_proc_tasks_next has returned 0 must call hd_proc_tasks_end. */
 void hd_proc_tasks_start(struct hd_proc_tasks *t, int proc_fd);
-/* The next thread's id; 0: there is none left. */
+/* The next thread's id; 0: the end, or the folder cannot be read. */
 int hd_proc_tasks_next(struct hd_proc_tasks *t);
 void hd_proc_tasks_end(struct hd_proc_tasks *t);
 

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * The text of /proc as values. Monitor: no allocation, no lock.
- */
+/* SPDX-License-Identifier: MIT */
 #include "os/linux/proc_text.h"
 
 #include <errno.h>
@@ -21,7 +18,6 @@ static void skip_blanks(struct cursor *c) {
     }
 }
 
-/* memchr, which the library does without. */
 static const char *find_newline(const char *text, const char *end) {
     while (text < end && *text != '\n') {
         text++;
@@ -39,7 +35,7 @@ static int digit_value(char c) {
     return 16;
 }
 
-/* A number that ends at the text's end may have been cut: it is refused, as is one that does not fit. */
+/* Refuses a number that ends where the text ends (maybe truncated) or that overflows. */
 static bool take_number(struct cursor *c, unsigned base, uint64_t *out) {
     uint64_t value = 0;
     const char *begin;
@@ -119,7 +115,7 @@ static bool line_value(const char *line, size_t n, const char *name, unsigned ba
 bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out) {
     struct hd_proc_status found = {0};
     uint64_t own = 0, shared = 0;
-    uint64_t seccomp = 0, filters = 0; /* a kernel without seccomp has no line for it */
+    uint64_t seccomp = 0, filters = 0; /* stay 0 on a kernel without seccomp, which has no such lines */
     unsigned seen = 0;
 
     for (const char *end = text + n; text < end;) {
@@ -188,7 +184,7 @@ enum hd_run_state hd_proc_run_state(char letter) {
     }
 }
 
-/* No other field has a slash. */
+/* The path starts at the line's first slash: no other field has one. */
 static void take_path(const char *line, const char *end, char *path, size_t bytes) {
     struct hd_text t;
     while (line < end && *line != '/') {
@@ -230,7 +226,7 @@ int hd_proc_find_mapping(int maps_fd, uint64_t at, struct hd_proc_mapping *out, 
         have -= (size_t)(line - text);
         memmove(text, line, have);
         if (have == sizeof text) {
-            have = 0; /* a path longer than the buffer: the rest of its line parses as nothing */
+            have = 0; /* the line is longer than the buffer: skip it; no mapping parses from its rest */
         }
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The set-up file: the only one that takes memory for the library and makes its threads. Ordinary code,
- * before and after any hang; it has its own list of allowed symbols.
+ * The set-up file: no other file maps memory or makes threads for the library. Runs at start and stop only,
+ * so may call libc; src/allowed-symbols.txt lists what.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 
 #include "os/os.h"
 
-/* What one thread gave back another may get at the same address. The kernel has put the two in order; the
- * thread sanitizer, which does not see our system calls, is told so. */
+/* An atomic for the thread sanitizer only. One thread may unmap memory and another may map the same address.
+ * The kernel orders the two, but the sanitizer does not see our system calls. */
 static _Atomic unsigned memory_order_seen;
 
 void *hd_os_memory_take(size_t bytes) {
@@ -21,7 +21,7 @@ void *hd_os_memory_take(size_t bytes) {
     if (hd_os_map_error(p) < 0) {
         return NULL;
     }
-    /* A forked child has none of our threads: it must find state that says "off", not a copy of "on". */
+    /* A forked child has no thread of Hangdog: zeros say "off", a copy would say "on". */
     if (hd_os.advise(p, bytes, MADV_WIPEONFORK) < 0) {
         hd_os.unmap(p, bytes);
         return NULL;
@@ -59,68 +59,70 @@ struct hd_os_single_threaded hd_os_single_threaded;
 
 void hd_os_set_single_threaded(bool single) {
     for (unsigned i = 0; i < 2; i++) {
-        if (hd_os_single_threaded.note[i] != NULL) {
-            *hd_os_single_threaded.note[i] = single;
+        if (hd_os_single_threaded.flag[i] != NULL) {
+            *hd_os_single_threaded.flag[i] = single;
         }
     }
 }
 
 static bool is_single_threaded(void) {
-    return hd_os_single_threaded.note[0] != NULL && *hd_os_single_threaded.note[0] != 0;
+    return hd_os_single_threaded.flag[0] != NULL && *hd_os_single_threaded.flag[0] != 0;
 }
 
-/* libc lays the thread-local variables of all modules on top of a thread's stack, and does not tell how much
- * they take: the new thread looks what is left for it. */
-#define LEFT_BYTES_MIN (20 * 1024) /* they use some 10 KiB; the deepest that can come about is below 16 */
+/* libc puts the thread-local variables of all modules at the top of a thread's stack. No call returns their
+ * size, so the new thread itself measures the rest of its stack. */
+#define STACK_BYTES_MIN (20 * 1024) /* our threads usually need 10 KiB, in the worst case below 16 KiB */
 #define LIBC_STACK_BYTES (1024 * 1024)
 
-enum verdict {
-    BORN = 1,
-    CRAMPED,
-    TABLELESS
+/* How the start of a thread ended; 0: not known yet. */
+enum start_result {
+    STARTED = 1,
+    STACK_TOO_SMALL,
+    NO_PRIVATE_TABLE
 };
 
-struct birth {
+/* Lies on the stack of the thread that starts another one. */
+struct start {
     void *(*run)(void *);
     void *arg;
-    const uint8_t *stack; /* NULL: libc's */
-    int error;            /* why it is without a table */
-    _Atomic uint32_t verdict;
+    const uint8_t *stack; /* lowest address; NULL: libc allocates the stack */
+    int error;            /* positive errno value for NO_PRIVATE_TABLE, else 0 */
+    _Atomic uint32_t result;
 };
 
-static void empty(int table) {
+static void close_copies(int table) {
     if (table > 0) {
         hd_os.close_all();
     }
 }
 
-/* The preload may start inside an interceptor of the thread sanitizer, which takes no notice of atomics there
- * and would call the hand-over a race. */
-#define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
+/* The preload may start a thread inside an interceptor of the thread sanitizer. There the sanitizer ignores
+ * atomics, and would report `struct start` as a race. */
+#define NO_THREAD_SANITIZER __attribute__((no_sanitize("thread")))
 
-INSIDE_A_CALL static void *be_born(void *of) {
-    struct birth *b = of;
-    void *(*run)(void *) = b->run;
-    void *arg = b->arg;
-    bool cramped =
-        b->stack != NULL && (const uint8_t *)__builtin_frame_address(0) - b->stack < LEFT_BYTES_MIN;
-    int table = cramped ? 0 : hd_os.own_table();
-    b->error = table < 0 ? -table : 0;
-    atomic_store(&b->verdict, cramped ? CRAMPED : table < 0 ? TABLELESS : BORN);
-    hd_os.futex_wake((uint32_t *)&b->verdict, 1, false); /* the birth itself may be gone */
-    if (cramped || table < 0) {
+/* The new thread's first function. */
+NO_THREAD_SANITIZER static void *start_here(void *of) {
+    struct start *s = of;
+    void *(*run)(void *) = s->run;
+    void *arg = s->arg;
+    bool too_small =
+        s->stack != NULL && (const uint8_t *)__builtin_frame_address(0) - s->stack < STACK_BYTES_MIN;
+    int table = too_small ? 0 : hd_os.private_table();
+    s->error = table < 0 ? -table : 0;
+    atomic_store(&s->result, too_small ? STACK_TOO_SMALL : table < 0 ? NO_PRIVATE_TABLE : STARTED);
+    hd_os.futex_wake((uint32_t *)&s->result, 1, false); /* `s` may be gone; a wake needs its address only */
+    if (too_small || table < 0) {
         return NULL;
     }
-    empty(table);
+    close_copies(table);
     run(arg);
-    /* libc ends the process on its last thread: where that is this one, nothing that the program has not
-     * written out yet gets into a file of ours */
-    empty(hd_os.own_table());
+    /* If this is the process's last thread, libc ends the process here, and writes the program's buffered
+     * output. A new table keeps that output out of our files. */
+    close_copies(hd_os.private_table());
     return NULL;
 }
 
-/* A thread of the program's that is cancelled ends after it, and not in it: a start, or a stop, is not left
- * half done. */
+/* Disables cancellation: a program's thread must not end in the middle of a start or a stop. */
 static void join(pthread_t thread) {
     int cancellable;
 
@@ -129,17 +131,18 @@ static void join(pthread_t thread) {
     (void)pthread_setcancelstate(cancellable, NULL);
 }
 
-/* libc lays what it keeps of a thread on top of its stack, from where the handle points, and links it into
- * the list of all. A child by a raw clone has that list as it is: it must not end in pages that are zero. */
+/* libc's thread descriptor lies at the top of the stack, where the handle points, and is linked into libc's
+ * list of threads. A child of a raw clone keeps this list, so the descriptor's pages must not become zero
+ * there. */
 static void keep_in_children(pthread_t thread, const uint8_t *end) {
     uint8_t *page = (uint8_t *)((uintptr_t)thread & ~(uintptr_t)4095);
 
     (void)hd_os.advise(page, (size_t)(end - page), MADV_KEEPONFORK);
 }
 
-/* With `stack` NULL it is libc's, of `bytes` if not 0. 0, a positive errno, or -1: there was too little room.
- */
-INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pthread_t *handle) {
+/* `stack` NULL: libc allocates the stack, of `bytes` bytes if not 0. 0, a positive errno value, or -1: the
+ * stack is too small. */
+NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start *s, pthread_t *handle) {
     pthread_attr_t attributes;
     sigset_t all, before;
     int rc = pthread_attr_init(&attributes);
@@ -153,14 +156,14 @@ INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pt
         rc = pthread_attr_setstacksize(&attributes, bytes);
     }
     if (rc == 0) {
-        /* The new thread inherits the mask: there is no instant at which it could take a signal of the
-         * program's. libc's own call leaves out the two signals that libc needs itself. */
+        /* The new thread inherits the mask, so the kernel never delivers a signal of the program there.
+         * Libc's call leaves the two signals unblocked that libc itself needs. */
         memset(&all, 0xff, sizeof all);
         rc = pthread_sigmask(SIG_SETMASK, &all, &before);
         if (rc == 0) {
-            b->stack = stack;
-            atomic_store(&b->verdict, 0);
-            rc = pthread_create(handle, &attributes, be_born, b);
+            s->stack = stack;
+            atomic_store(&s->result, 0);
+            rc = pthread_create(handle, &attributes, start_here, s);
             (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         }
     }
@@ -171,37 +174,37 @@ INSIDE_A_CALL static int start_on(void *stack, size_t bytes, struct birth *b, pt
     if (stack != NULL) {
         keep_in_children(*handle, (uint8_t *)stack + bytes);
     }
-    while (atomic_load(&b->verdict) == 0) {
-        (void)hd_os.futex_wait((uint32_t *)&b->verdict, 0, hd_os_now_ns() + HD_NS_PER_MS, false);
+    while (atomic_load(&s->result) == 0) {
+        (void)hd_os.futex_wait((uint32_t *)&s->result, 0, hd_os_now_ns() + HD_NS_PER_MS, false);
     }
-    uint32_t verdict = atomic_load(&b->verdict);
-    if (verdict != BORN) {
+    uint32_t result = atomic_load(&s->result);
+    if (result != STARTED) {
         join(*handle);
     }
-    return verdict == CRAMPED ? -1 : b->error;
+    return result == STACK_TOO_SMALL ? -1 : s->error;
 }
 
-/* A sanitizer's runtime, the program's own, wants more room on every stack than we have, and says so. */
+/* Weak: present if the program is built with a sanitizer, whose runtime needs larger stacks than ours. */
 extern void __sanitizer_set_report_path(const char *) __attribute__((weak));
 
 static bool sanitized_by_others(void) {
     return !HD_SANITIZED && &__sanitizer_set_report_path != NULL;
 }
 
-INSIDE_A_CALL int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes,
-                                     void *(*run)(void *), void *arg) {
-    struct birth birth = {.run = run, .arg = arg};
+NO_THREAD_SANITIZER int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes,
+                                           void *(*run)(void *), void *arg) {
+    struct start start = {.run = run, .arg = arg};
     pthread_t handle;
     _Static_assert(sizeof handle <= sizeof t->handle, "a thread's handle fits");
 
     t->started = false;
     bool single = is_single_threaded();
-    int rc = sanitized_by_others() ? -1 : start_on(stack, stack_bytes, &birth, &handle);
-    if (rc == -1 || rc == EINVAL) { /* little or no room beside the thread-local variables */
-        rc = start_on(NULL, LIBC_STACK_BYTES, &birth, &handle);
+    int rc = sanitized_by_others() ? -1 : start_on(stack, stack_bytes, &start, &handle);
+    if (rc == -1 || rc == EINVAL) { /* too small: found by the new thread, or by libc before */
+        rc = start_on(NULL, LIBC_STACK_BYTES, &start, &handle);
     }
     if (rc == EINVAL) {
-        rc = start_on(NULL, 0, &birth, &handle);
+        rc = start_on(NULL, 0, &start, &handle);
     }
     if (single) {
         hd_os_set_single_threaded(true);
@@ -241,8 +244,9 @@ void hd_os_thread_join(struct hd_os_thread *t) {
 void hd_os_thread_detach(struct hd_os_thread *t) {
     pthread_t handle;
 
-    if (t->started &&
-        sanitized_by_others()) { /* it then frees memory, which libc's malloc is not ready for */
+    /* Without a sanitizer not worth the risk: pthread_detach may free memory, and at exit malloc may be
+     * locked. */
+    if (t->started && sanitized_by_others()) {
         memcpy(&handle, t->handle, sizeof handle);
         (void)pthread_detach(handle);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Raw system calls for the files of this folder and for signal handlers. Everybody else goes through hd_os.
- * Async-signal-safe; never sets errno; not a cancellation point.
+ * Raw system calls, for the files of this folder and for signal handlers; all other code calls hd_os.
+ * Async-signal-safe; never set errno; no cancellation points.
  */
 #ifndef HD_SYSCALL_H
 #define HD_SYSCALL_H
@@ -23,7 +23,7 @@
 #define hd_syscall3(nr, a, b, c) hd_syscall6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define hd_syscall4(nr, a, b, c, d) hd_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
-/* The kernel's signal mask is 64 bits, whatever libc's sigset_t is. */
+/* The kernel's signal mask has 64 bits; libc's sigset_t may be larger. */
 #define HD_KERNEL_SIGSET_BYTES 8
 
 #endif

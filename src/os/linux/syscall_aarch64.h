@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system call instruction of arm64 Linux, and the little that differs by machine around it.
- * Runs anywhere: wait-free as far as the call itself is; async-signal-safe.
+ * arm64 Linux: the instruction for a system call, and two names that differ by machine.
+ * Any thread; async-signal-safe.
  */
 #ifndef HD_SYSCALL_AARCH64_H
 #define HD_SYSCALL_AARCH64_H
@@ -9,7 +9,7 @@
 #define HD_VDSO_CLOCK "__kernel_clock_gettime"
 #define HD_TICKS_CLOCKSOURCE "arch_sys_counter"
 
-/* Returns what the kernel returns: -4095 to -1 is a negative errno value. */
+/* Returns the kernel's result: -4095 to -1 is a negative errno value. */
 __attribute__((always_inline)) static inline long hd_syscall6(long nr, long a, long b, long c, long d, long e,
                                                               long f) {
     register long x8 __asm__("x8") = nr;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of this machine's system calls, and what a thread that is blocked in one waits for. A table: all that
- * look up a path or ask a file's server are in it, for such a wait (FUSE's) need not be an uninterruptible
- * one; left out are those that as a rule wait for a lock of the kernel alone. Worker code: may run while a
- * hang is on; no allocation.
+ * All calls that look up a path or query a file's server are in the table, since such a wait may be
+ * interruptible (FUSE). Not in the table: calls that usually wait only for a lock inside the kernel.
  */
 #include "os/syscall_table.h"
 
@@ -21,10 +19,10 @@
 static const struct __attribute__((packed)) {
     int16_t nr;
     uint8_t wait : 5;   /* enum hd_wait */
-    uint8_t object : 3; /* enum hd_object; of what waits for a file */
-    char name[18];      /* here, not elsewhere: no pointers for the loader to mend in every process */
+    uint8_t object : 3; /* enum hd_object, for a wait for a file */
+    char name[18];      /* not a pointer, which the loader would relocate in every process */
 } calls[] = {
-    /* a descriptor: file, socket, pipe … decides */
+    /* a descriptor, whose type decides: file, socket, pipe */
     CALL(DESCRIPTOR, read),
     CALL(DESCRIPTOR, write),
     CALL(DESCRIPTOR, readv),
@@ -42,7 +40,7 @@ static const struct __attribute__((packed)) {
     CALL(DESCRIPTOR, copy_file_range),
     CALL(DESCRIPTOR, ioctl),
 
-    /* one that is closed: its number is free before what it was is waited for */
+    /* calls that close a descriptor: the kernel frees the number first, then waits */
     CLOSED(close),
     CLOSED(close_range),
     CLOSED(dup3),
@@ -107,7 +105,7 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, umount2),
     OBJECT(FIRST_PATH, execve),
     OBJECT(SECOND_PATH, execveat),
-    OBJECT(NONE, bind), /* of a local socket, which has a path */
+    OBJECT(NONE, bind), /* a local socket's path */
     OBJECT(NONE, io_getevents),
     OBJECT(NONE, io_pgetevents),
     OBJECT(NONE, io_submit),
@@ -156,10 +154,10 @@ static const struct __attribute__((packed)) {
     CALL(MEMORY, mlock2),
     CALL(MEMORY, mlockall),
     CALL(MEMORY, brk),
-    CALL(MEMORY, clone), /* and for a child, when it is a vfork */
+    CALL(MEMORY, clone), /* waits for a child if it is a vfork */
     CALL(MEMORY, clone3),
 
-    /* named, and no more than that */
+    /* for the name only */
     CALL(OTHER, exit),
     CALL(OTHER, exit_group),
     CALL(OTHER, getrandom),
@@ -177,7 +175,7 @@ static const struct __attribute__((packed)) {
     CALL(OTHER, init_module),
     CALL(OTHER, userfaultfd),
 
-#ifdef __x86_64__ /* older forms, which newer machines do not have */
+#ifdef __x86_64__ /* older forms, which newer machines lack */
     OBJECT(FIRST_PATH, open),
     OBJECT(FIRST_PATH, creat),
     OBJECT(FIRST_PATH, stat),
@@ -188,7 +186,7 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, rmdir),
     OBJECT(FIRST_PATH, mkdir),
     OBJECT(FIRST_PATH, link),
-    OBJECT(SECOND_PATH, symlink), /* the first one is a text, and need not be a path */
+    OBJECT(SECOND_PATH, symlink), /* the first argument is any text */
     OBJECT(FIRST_PATH, readlink),
     OBJECT(FIRST_PATH, chmod),
     OBJECT(FIRST_PATH, chown),
