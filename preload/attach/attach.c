@@ -150,15 +150,14 @@ static void start(struct hd_wait_table *t, uint64_t start_ns) {
     uint64_t begun_ns = hd_os_now_ns();
     hd_attach_settings(&r->options, &settings);
     struct hd_run *run;
-    settings.recogniser = hd_attach_recogniser(t, r);
-    settings.exceeds = end_themselves;
+    const struct hd_ports ports = {.recogniser = hd_attach_recogniser(t, r), .exceeds = end_themselves};
     if (!hd_attach_has_same_root()) { /* what a path means now is not what the user said */
         atomic_store(&self.phase, NEVER);
         atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);
         hd_record_file_keep_no_longer();
         return;
     }
-    int rc = self.tables < HD_ATTACH_TABLES_MAX ? hd_instance_start(&settings, r, &run) : -ENOMEM;
+    int rc = self.tables < HD_ATTACH_TABLES_MAX ? hd_instance_start(&settings, &ports, r, &run) : -ENOMEM;
     if (rc != 0) {
         atomic_store(&self.phase, NEVER);
         bool none_left = rc == -ENOMEM || rc == -EAGAIN || rc == -EBUSY;

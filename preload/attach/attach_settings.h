@@ -8,7 +8,6 @@
 #include "record/record.h"
 #include "watch/settings.h"
 
-/* All but the recogniser. */
 void hd_attach_settings(const struct hd_record_options *o, struct hd_settings *out);
 
 #endif

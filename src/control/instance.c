@@ -106,7 +106,8 @@ static int start_threads(struct hd_instance *i) {
     return rc;
 }
 
-int hd_instance_start(const struct hd_settings *settings, struct hd_record *record, struct hd_run **out) {
+int hd_instance_start(const struct hd_settings *settings, const struct hd_ports *ports,
+                      struct hd_record *record, struct hd_run **out) {
     hd_os_clock_init();
     uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
     int rc = hd_run_begin_change(true, until_ns);
@@ -122,6 +123,7 @@ int hd_instance_start(const struct hd_settings *settings, struct hd_record *reco
     struct hd_run *r = &i->run;
     uint8_t *more = (uint8_t *)i + round_up(sizeof *i);
     r->settings = *settings;
+    r->ports = *ports;
     i->monitor.run = r;
     i->monitor.borrowed_until = astray ? UINT64_MAX : 0;
     i->monitor.look_ns = settings->interval_ns;

@@ -10,7 +10,8 @@
 
 /* Starts with ready settings; the record may be NULL (memory of our own is used then). Internal half of
  * hangdog_start, used by the preload too. *out: the run. 0 or a negative errno value. */
-int hd_instance_start(const struct hd_settings *settings, struct hd_record *record, struct hd_run **out);
+int hd_instance_start(const struct hd_settings *settings, const struct hd_ports *ports,
+                      struct hd_record *record, struct hd_run **out);
 int hd_instance_stop(void);
 /* Stops it where malloc's locks may be held: what is left of the threads is never waited for. Does nothing
  * when none runs. `goes_on`: the calling thread ends and others may go on, of which libc must see the last

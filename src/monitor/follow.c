@@ -11,8 +11,8 @@
 
 static void end_threads(struct hd_monitor *m, bool filtered) {
     atomic_store(&m->run->channel.stopping, true);
-    if (m->run->settings.exceeds != NULL) {
-        m->run->settings.exceeds(filtered);
+    if (m->run->ports.exceeds != NULL) {
+        m->run->ports.exceeds(filtered);
     }
     hd_run_wake(m->run); /* ourselves, where we are about to park */
 }

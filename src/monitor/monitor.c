@@ -64,7 +64,7 @@ static bool given_up(const struct hd_monitor *m, const struct hd_watch *w) {
 }
 
 static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
-    const struct hd_recogniser *recogniser = &m->run->settings.recogniser;
+    const struct hd_recogniser *recogniser = &m->run->ports.recogniser;
     if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
         hd_monitor_send(m, &(struct hd_message){.type = HD_MSG_WAITS});
     }

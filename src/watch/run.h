@@ -12,6 +12,7 @@
 #include "watch/events.h"
 #include "watch/live_request.h"
 #include "watch/message.h"
+#include "watch/ports.h"
 #include "watch/ring.h"
 #include "watch/settings.h"
 #include "watch/watch.h"
@@ -59,6 +60,7 @@ struct hd_channel {               /* ordered without holes: what a run maps is b
 
 struct hd_run {
     struct hd_settings settings;
+    struct hd_ports ports;
     struct hd_record *record;
     bool ticks_are_tsc;
     struct hd_clock clock; /* the monitor's */

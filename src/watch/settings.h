@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a run is started with. Read only from then on, but for the atomic members.
+ * The values that a run is started with; its functions are in watch/ports.h. They do not change while it
+ * runs, but for the atomic ones.
  */
 #ifndef HD_SETTINGS_H
 #define HD_SETTINGS_H
@@ -8,10 +9,6 @@
 #include "hangdog/hangdog.h"
 #include "os/linux/notify_socket.h"
 #include "record/record.h"
-#include "watch/recogniser.h"
-
-struct hd_worker; /* worker/worker.h */
-struct hd_turn;
 
 #define HD_SIGNAL 23 /* SIGURG on every Linux: ignored by default, so that a late one cannot end anything */
 
@@ -40,17 +37,9 @@ struct hd_settings {
     bool deferred;             /* reports wait until the loop is beyond doubt (preload) */
     uint64_t sample_launch_ns; /* no samples of a launch after this age; 0: always */
     uint64_t launch_known_ns;  /* what is known later than this to have been a launch was none; 0: never */
-    struct hd_recogniser recogniser;
     struct hd_record *journal; /* a failure of the spool has a line there, once for this record; NULL: none */
     struct hd_outbox *outbox;  /* for reports that the process may not write; NULL: none */
-    /* the monitor: our threads end by themselves, for the main thread has given up a right that they cannot;
-     * `filtered`: it has a seccomp filter. NULL: nothing more is to be done */
-    void (*exceeds)(bool filtered);
-    /* the worker: hd_fatal_marker_update, where no runner has the record when the process dies; else NULL */
-    void (*note)(struct hd_worker *worker, struct hd_turn *h, bool over);
-    void (*live)(
-        struct hd_worker *worker);  /* the worker: hd_live_answer, where the program may ask; else NULL */
-    char runtime[HD_RECORD_STRING]; /* for note: a folder in memory; empty: none */
+    char runtime[HD_RECORD_STRING]; /* a folder in memory, for the fatal marker; empty: there is none */
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
     char kept_file[5 * HD_RECORD_STRING]; /* that the worker keeps open for the program's exec; empty: none */

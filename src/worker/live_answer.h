@@ -7,7 +7,7 @@
 
 #include "worker/worker.h"
 
-/* Answers the request that is there, if one is. For settings.live: the preload, where nobody asks, is built
+/* Answers the request that is there, if one is. For hd_ports.live: the preload, where nobody asks, is built
  * without it. */
 void hd_live_answer(struct hd_worker *k);
 

@@ -94,7 +94,7 @@ static void take_verdict(void *worker, const struct hd_loop_verdict *verdict) {
 }
 
 static void recognise(struct hd_worker *k) {
-    const struct hd_recogniser *r = &k->run->settings.recogniser;
+    const struct hd_recogniser *r = &k->run->ports.recogniser;
     if (!hd_blocked_is_left(k->run)) {
         r->judge(r->ctx, &(struct hd_stack_tools){
                              .unwinder = k->unwinder,
@@ -111,7 +111,7 @@ static void recognise(struct hd_worker *k) {
 /* What waited since the last time, or was blocked, may speak against the loop whose reports are held: one
  * that is not beyond doubt is due each second, and so a second on it is. */
 static void recognise_last(struct hd_worker *k) {
-    const struct hd_recogniser *r = &k->run->settings.recogniser;
+    const struct hd_recogniser *r = &k->run->ports.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
         recognise(k);
     }
@@ -197,8 +197,8 @@ void *hd_worker_run(void *worker) {
         }
         if (on) {
             hd_crash_report(k);
-            if (k->run->settings.live != NULL) {
-                k->run->settings.live(k);
+            if (k->run->ports.live != NULL) {
+                k->run->ports.live(k);
             }
             hd_hang_update_all(k);
         }

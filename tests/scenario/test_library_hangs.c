@@ -191,7 +191,7 @@ static void a_launch_that_was_known_too_late_is_none(void **state) {
     for (unsigned late = 0; late < 2; late++) {
         struct hd_run *m;
         settings.launch_known_ns = late ? 8 * T * MS : 60 * SECOND;
-        assert_int_equal(hd_instance_start(&settings, NULL, &m), 0);
+        assert_int_equal(hd_instance_start(&settings, &(struct hd_ports){0}, NULL, &m), 0);
         hangdog_loop *loop = hangdog_loop_watch("main", 0);
         assert_non_null(loop);
         block_sleep(late ? 10 * T : 2 * T);

@@ -120,7 +120,7 @@ static void samples_a_launch_for_a_limited_time(void **state) {
         struct hd_run *m;
         looper_stop(&looper);
         assert_int_equal(hangdog_stop(), 0);
-        assert_int_equal(hd_instance_start(&settings, NULL, &m), 0);
+        assert_int_equal(hd_instance_start(&settings, &(struct hd_ports){0}, NULL, &m), 0);
         hangdog_loop *loop = hangdog_loop_watch("launching", 0);
         looper_start(&looper, "main", 0);
         looper_call(&looper, block_sleep, 6 * T);

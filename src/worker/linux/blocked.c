@@ -21,7 +21,7 @@ static bool is_of_now(const struct hd_worker *k, const struct hd_turn *h, const 
 
 void hd_blocked_send(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c,
                      uint32_t depth) {
-    const struct hd_recogniser *r = &k->run->settings.recogniser;
+    const struct hd_recogniser *r = &k->run->ports.recogniser;
     const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !hd_blocked_is_left(k->run) &&
         is_of_now(k, h, c)) {
@@ -66,7 +66,7 @@ static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sche
  * waited there when the other one was seen to serve. */
 bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h,
                           const struct hd_last_sample *s) {
-    const struct hd_recogniser *r = &k->run->settings.recogniser;
+    const struct hd_recogniser *r = &k->run->ports.recogniser;
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
     struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
     bool may = r->blocked != NULL && s->evidence.syscall_nr == SYS_futex && !s->evidence.ownable &&
