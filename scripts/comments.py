@@ -22,7 +22,7 @@ NOT_A_NOUN = rf"(?:{HELPER}|(?:of|that|which|who|whose|in|to|for|from|at|by|on|w
 PRONOUN = re.compile(rf"(?:(?:it|they|he|she)\b|(?:this|that|one)(?! of (?:the|our|an?|several|them|two)\b)(?: (?!\w*(?:ss|us|is)\b)\w+s\b(?!')| ?{NOT_A_NOUN})|"
                      rf"(?:these|those)(?: (?:return|run|change|map|give|take|stand|serve)\b| ?{NOT_A_NOUN}))", re.IGNORECASE)
 NAME = re.compile(r"\b(?:hd_\w+|HD_\w+|[A-Za-z_]\w+(?=\(\)))(?![*\w])")
-FILE = re.compile(r"(?<![\w/.-])((?:[\w-]+/)*[\w-]+\.[ch])\b(?!:\d|\.)")
+FILE = re.compile(r"(?<![\w/.-])((?:[\w-]+/)*[\w-]+\.[ch])\b(?!:\d|\.\w)")
 OTHERS = re.compile(r"kernel|glibc|libc\b|libstdc|CPython|Linux|musl|libuv|V8|Node", re.IGNORECASE)  # whose files a comment may name
 IS_CODE = re.compile(r"NOLINT|clang-format|mov |[|+*=#-]{4}|[A-Za-z0-9_]+ *\(.*\);$")
 

@@ -126,3 +126,35 @@ class Allowed:
         with open(self.path, "w", encoding="utf-8") as out:
             out.write("\n".join(kept) + "\n")
         self.lines = [line for line in kept if line and not line.startswith("#")]
+
+
+class Counts:
+    """scripts/allowed/NAME.txt: how many of a thing are above the rule today, "THING COUNT" a line. The counts only shrink."""
+
+    def __init__(self, name):
+        self.path = f"scripts/allowed/{name}.txt"
+        lines = read(self.path).splitlines()
+        self.head = [line for line in lines if not line or line.startswith("#")]
+        self.most = {line.split()[0]: int(line.split()[1]) for line in lines if line not in self.head}
+
+    def judge(self, found, what, usual=0):
+        """Status 1, and why, where a thing has more than it may; with --tight also where it may have more than it has."""
+        if "--shrink" in sys.argv:
+            self.shrink(found, usual)
+        bad = False
+        for name in sorted({*found, *self.most}):
+            count, most = found.get(name, 0), self.most.get(name, usual)
+            if count > most:
+                print(f"{name}: {count} {what}, at most {most} allowed by {self.path}")
+            elif "--tight" in sys.argv and count < most and name in self.most:
+                print(f"{self.path}: {name} needs {max(count, usual)}, not {most}; put right by --shrink")
+            else:
+                continue
+            bad = True
+        return 1 if bad else 0
+
+    def shrink(self, found, usual):
+        rows = {name: min(most, found.get(name, 0)) for name, most in sorted(self.most.items())}
+        self.most = {name: count for name, count in rows.items() if count > usual}
+        with open(self.path, "w", encoding="utf-8") as out:
+            out.write("".join(line + "\n" for line in [*self.head, *(f"{name} {count}" for name, count in self.most.items())]))
