@@ -143,7 +143,7 @@ static struct spinner *spinner_start(bool blocked) {
         bench_sleep_ns(BENCH_MS);
     }
     s->target = (struct hd_target){.watched = true, .mailbox = s->mailbox, .signal = SIGURG};
-    hd_target_open(&s->target, s->tid);
+    hd_target_open(&s->target, hd_thread_id_of(s->tid));
     return s;
 }
 

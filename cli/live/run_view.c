@@ -132,7 +132,7 @@ static void sum_up(const struct hd_loop *l, const struct rate *rate, struct run_
         out->turns[hd_turn_bucket(hd_ticks_to_ns(pending, rate->ns_per_tick_32))]++;
     }
     out->frames = bounded(atomic_load(&l->frames.presented));
-    out->tid = atomic_load(&l->tid);
+    out->tid = hd_thread_id_tid(hd_loop_thread(l));
 }
 
 /* Of one instant, unless a turn ends at each try. */

@@ -49,8 +49,8 @@ static int own_number(const struct live_threads *t, int tid) {
 static int thread_called(void *arg, int tid) {
     struct live_threads *t = arg;
     for (size_t i = 0; i < t->count; i++) {
-        if (own_number(t, t->record[i].tid) == tid) {
-            return t->record[i].tid;
+        if (own_number(t, hd_thread_id_tid(t->record[i].thread)) == tid) {
+            return hd_thread_id_tid(t->record[i].thread);
         }
     }
     return 0;
@@ -58,7 +58,7 @@ static int thread_called(void *arg, int tid) {
 
 static void read_name(const struct live_threads *t, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
-    long n = hd_proc_read_task(t->process->proc_fd, r->tid, "comm", comm, sizeof comm);
+    long n = hd_proc_read_task(t->process->proc_fd, hd_thread_id_tid(r->thread), "comm", comm, sizeof comm);
     comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
     memcpy(r->name, comm, sizeof r->name);
 }
@@ -92,7 +92,7 @@ static int list_threads(struct live_threads *t) {
         }
         if (rc == 0) {
             t->wait[t->count] = (struct live_wait){0};
-            t->record[t->count++] = (struct hd_thread_record){.tid = tid,
+            t->record[t->count++] = (struct hd_thread_record){.thread = hd_thread_id_of(tid),
                                                               .cpu_percent = -1,
                                                               .syscall_nr = HD_SYSCALL_NONE,
                                                               .error = EAGAIN,
@@ -112,8 +112,8 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
     hd_unwind(r->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, r->frames, FRAMES_PER_THREAD,
               &walk);
     struct hd_probe *evidence = &t->wait[record - t->record].evidence;
-    hd_probe_read(&r->probe, record->tid, c, r->frames, walk.count, 0, evidence);
-    const struct hd_script_stack stack = {.tid = own_number(t, record->tid),
+    hd_probe_read(&r->probe, hd_thread_id_tid(record->thread), c, r->frames, walk.count, 0, evidence);
+    const struct hd_script_stack stack = {.tid = own_number(t, hd_thread_id_tid(record->thread)),
                                           .cut_at = walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0,
                                           .bytes = c->stack,
                                           .address = c->stack_addr,
@@ -135,7 +135,7 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
     }
     memcpy(t->frame + t->frames, r->frames, count * sizeof *t->frame);
     record->first = (uint32_t)t->frames;
-    record->count = count;
+    record->count = (uint16_t)count;
     record->cut = walk.cut;
     record->stop = c->truncated && walk.stop == HD_STOP_UNREADABLE ? HD_STOP_LIMIT : walk.stop;
     t->frames += count;
@@ -143,9 +143,9 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
 }
 
 /* The first copy is short, as nearly all stacks are. */
-static int capture(struct live_reading *r, int tid, struct hd_capture *c) {
+static int capture(struct live_reading *r, hd_thread_id thread, struct hd_capture *c) {
     struct hd_target target = {.only_read = true};
-    int rc = hd_target_open(&target, tid);
+    int rc = hd_target_open(&target, thread);
     if (rc == 0) {
         rc = hd_capture_frozen(&target, r->stack, c);
     }
@@ -174,14 +174,14 @@ static int read_thread(struct live_reading *r, size_t i) {
     struct hd_thread_record *record = &r->t->record[i];
     struct live_wait *w = &r->t->wait[i];
     struct hd_capture c = {.stack = NULL};
-    int rc = capture(r, record->tid, &c);
+    int rc = capture(r, record->thread, &c);
     if (rc == -EAGAIN) {
         record->state = HD_RUN_RUNNING;
         note_share(record, w, &c);
         return rc;
     }
     record->state = rc == 0 ? c.state : rc == -ESRCH || rc == -ENOENT ? HD_RUN_GONE : HD_THREAD_STATE_UNKNOWN;
-    record->error = -rc;
+    record->error = (int16_t)-rc;
     if (rc != 0) {
         return 0;
     }
@@ -227,7 +227,8 @@ static int stop_threads(struct live_reading *r) {
         if (record->error != EAGAIN) {
             continue;
         }
-        record->error = -stopped_capture(t->process->pid, record->tid, r->stack, STOPPED_ROOM, &c, &pause_ns);
+        record->error = (int16_t)-stopped_capture(t->process->pid, hd_thread_id_tid(record->thread), r->stack,
+                                                  STOPPED_ROOM, &c, &pause_ns);
         t->pause_total_ns += pause_ns;
         t->pause_max_ns = pause_ns > t->pause_max_ns ? pause_ns : t->pause_max_ns;
         if (record->error == 0) {

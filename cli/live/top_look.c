@@ -85,8 +85,9 @@ static void list(struct top_look *l, const uint64_t *cpu_ns) {
     for (size_t i = 0; i < l->count; i++) {
         const struct hd_thread_record *r = &l->threads.record[i];
         struct top_thread *t = &l->thread[i];
-        *t = (struct top_thread){
-            .tid = r->tid, .place = i, .cpu_percent = share_of(l, &from, r->tid, cpu_ns[i])};
+        *t = (struct top_thread){.tid = hd_thread_id_tid(r->thread),
+                                 .place = i,
+                                 .cpu_percent = share_of(l, &from, hd_thread_id_tid(r->thread), cpu_ns[i])};
         memcpy(t->name, r->name, sizeof r->name < sizeof t->name ? sizeof r->name : sizeof t->name - 1);
     }
     for (size_t i = 0; i < l->count; i++) {
@@ -105,7 +106,7 @@ static int take_shares(struct top_look *l) {
     l->before_ns = l->at_ns;
     l->at_ns = hd_os_now_ns();
     for (size_t i = 0; i < l->count; i++) {
-        cpu_ns[i] = cpu_ns_of(l, l->threads.record[i].tid);
+        cpu_ns[i] = cpu_ns_of(l, hd_thread_id_tid(l->threads.record[i].thread));
     }
     list(l, cpu_ns);
     free(cpu_ns);

@@ -35,7 +35,7 @@ static const json_t *frames_of(const json_t *thread) {
 
 static const struct hd_probe *evidence_of(const struct live_threads *t, int tid) {
     for (size_t i = 0; i < t->count; i++) {
-        if (t->record[i].tid == tid && t->record[i].error == 0) {
+        if (hd_thread_id_tid(t->record[i].thread) == tid && t->record[i].error == 0) {
             return &t->wait[i].evidence;
         }
     }
@@ -89,7 +89,7 @@ static void say_lock(FILE *out, const json_t *report, const struct live_threads 
         fprintf(out, "waits for %s by thread ", what);
         say_owner(out, report, t, e->lock_owner_tid);
     } else {
-        say_without_owner(out, e, frames_of(thread_of(report, t->record[i].tid)));
+        say_without_owner(out, e, frames_of(thread_of(report, hd_thread_id_tid(t->record[i].thread))));
     }
 }
 
@@ -210,7 +210,7 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
 
 static int32_t owner_of(const struct live_threads *t, int32_t tid) {
     for (size_t i = 0; i < t->count; i++) {
-        if (t->record[i].tid == tid) {
+        if (hd_thread_id_tid(t->record[i].thread) == tid) {
             return t->record[i].error == 0 ? t->wait[i].evidence.lock_owner_tid : 0;
         }
     }
@@ -238,7 +238,9 @@ static json_t *ring_at(const struct live_threads *t, int32_t tid) {
 json_t *wait_rings(const struct live_threads *t) {
     json_t *rings = json_array();
     for (size_t i = 0; i < t->count; i++) {
-        json_t *ring = owner_of(t, t->record[i].tid) != 0 ? ring_at(t, t->record[i].tid) : NULL;
+        json_t *ring = owner_of(t, hd_thread_id_tid(t->record[i].thread)) != 0
+                           ? ring_at(t, hd_thread_id_tid(t->record[i].thread))
+                           : NULL;
         if (ring != NULL) {
             json_array_append_new(rings, ring);
         }

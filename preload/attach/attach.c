@@ -117,8 +117,8 @@ static void leave_with_the_main_thread(void) {
 /* A worker at a disk ends when that answers: false. The kernel counts a joined thread for an instant. */
 static bool stop(void) {
     const struct hd_run *run = hd_run_current();
-    int monitor = run != NULL ? atomic_load(&run->channel.tid) : 0;
-    int worker = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
+    int monitor = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)) : 0;
+    int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
     bool stopped = hd_instance_stop() == 0 && run != NULL;
     hd_attach_add_abandoned(monitor);
     hd_attach_add_abandoned(worker);
@@ -332,7 +332,7 @@ int hd_attach_own_thread(void) {
         return 0;
     }
     const struct hd_run *run = hd_run_current();
-    int tid = run != NULL ? atomic_load(&run->channel.tid) : 0;
+    int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)) : 0;
     return run != NULL && tid == 0 ? -1 : tid; /* just born: it has not said yet */
 }
 

@@ -92,7 +92,7 @@ static bool has_these(const uint64_t own[HD_CAPS_SETS], int tid) {
 /* The worker may come down to less later than the monitor. */
 static bool have_the_same_capabilities(int monitor) {
     const struct hd_run *run = hd_run_current();
-    int worker = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
+    int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
     uint64_t own[HD_CAPS_SETS];
     return read_capabilities(0, own) && has_these(own, monitor) && (worker == 0 || has_these(own, worker));
 }
@@ -128,7 +128,7 @@ static bool is_at_a_disk(int tid) {
 /* Our worker is there, and does not come back within moments. */
 static bool worker_is_stuck(void) {
     const struct hd_run *run = hd_run_current();
-    int tid = run != NULL ? atomic_load(&run->channel.worker_tid) : 0;
+    int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
     uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
     while (tid != 0 && is_at_a_disk(tid)) {
         if (hd_os_now_ns() >= until_ns) {
@@ -172,7 +172,8 @@ static void fill(struct hd_credentials *c, const struct ids *ids) {
 /* As far as calls tell that need no file: programs change their effective capabilities and ids again and
  * again. */
 static bool have_more(const struct hd_run *run) {
-    int threads[] = {atomic_load(&run->channel.tid), atomic_load(&run->channel.worker_tid)};
+    int threads[] = {hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)),
+                     hd_thread_id_tid(atomic_load(&run->channel.worker_thread))};
     struct hd_credentials own = {.groups = ours.others_groups}, its = {0};
     struct ids ids = own_ids();
     fill(&own, &ids);

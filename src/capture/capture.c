@@ -118,13 +118,13 @@ static bool switches_often(struct hd_target *t, const struct hd_capture *now) {
 static int catch_waiting(struct hd_target *t, struct hd_capture *out) {
     uint64_t begun_ns = hd_os_now_ns(), passed_ns = 0, cpu_before_ns = 0, cpu_ns = 0;
     int rc;
-    (void)hd_os.thread_cpu_clock(t->tid, &cpu_before_ns);
+    (void)hd_os.thread_cpu_clock(hd_thread_id_tid(t->thread), &cpu_before_ns);
     do {
         clear(out);
         rc = hd_frozen_take(t, hd_signalled_spare(), out);
         passed_ns = hd_os_now_ns() - begun_ns;
         if (rc == -EAGAIN && cpu_ns == 0 && passed_ns > RUNS_NS &&
-            (hd_os.thread_cpu_clock(t->tid, &cpu_ns) < 0 || cpu_ns == cpu_before_ns)) {
+            (hd_os.thread_cpu_clock(hd_thread_id_tid(t->thread), &cpu_ns) < 0 || cpu_ns == cpu_before_ns)) {
             break;
         }
     } while (rc == -EAGAIN && passed_ns < BETWEEN_NS);

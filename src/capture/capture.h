@@ -8,6 +8,7 @@
 #define HD_CAPTURE_H
 
 #include "base/types.h"
+#include "os/thread_id.h"
 
 #define HD_STACK_BYTES_MAX (64u * 1024u) /* most that one capture copies */
 
@@ -39,7 +40,7 @@ struct hd_instant {
 /* A thread that can be captured. Zero-initialise; for a watched thread set `watched`, `mailbox` and `signal`;
  * then open (they may also be set later: until then the thread is treated as any other). */
 struct hd_target {
-    int tid;
+    hd_thread_id thread;
     bool watched;   /* only watched threads are ever signalled and copied by plain memory reads */
     bool only_read; /* another process's: the clocks of its threads are not to be had */
     uint32_t room;  /* of the buffer for its stack; 0: HD_STACK_BYTES_MAX */
@@ -82,10 +83,10 @@ void hd_capture_files_close(void);
 /* The process has another root: no path leads out of it by what is open. */
 void hd_capture_files_confine(void);
 
-/* Opens the files of thread `tid` of this process. Call on the monitor (its descriptor table holds the
+/* Opens the files of this thread of the process. Call on the monitor (its descriptor table holds the
  * files). A thread whose `syscall` file cannot be opened: the errno of that, and the target holds what could
  * be opened (close it). */
-int hd_target_open(struct hd_target *t, int tid);
+int hd_target_open(struct hd_target *t, hd_thread_id thread);
 void hd_target_close(struct hd_target *t);
 
 /* Signals whose default is to be ignored: one that comes late, or to a child that resets it, harms nobody. */

@@ -8,6 +8,7 @@
 #define HD_MAILBOX_H
 
 #include "base/types.h"
+#include "os/thread_id.h"
 
 #define HD_ALT_STACK_BYTES (64u * 1024u) /* the program's own SA_ONSTACK handlers will run on it too */
 #define HD_OUTSIDE_BYTES (16u * 1024u)   /* most that is copied of a stack whose bounds are not known */
@@ -38,7 +39,7 @@ struct hd_mailbox {
     uint64_t interrupted_syscalls;
 
     /* the thread */
-    int tid;
+    hd_thread_id thread;
     uint64_t
         stack_begin; /* of the stack that libc gave it, as libc noted; 0: it did not, or is the main one */
     uint64_t stack_end;

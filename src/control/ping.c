@@ -133,7 +133,8 @@ int hd_ping_begin(struct hd_run *r, struct hd_watch *w, hangdog_post post_task, 
 }
 
 void hd_ping_end(struct hd_watch *w) {
-    bool own = atomic_load(&w->loop.tid) == hd_os.get_tid(); /* else the slot is another thread's by now */
+    bool own = hd_thread_id_equal(hd_loop_thread(&w->loop),
+                                  hd_thread_id_self()); /* else the slot is another thread's by now */
     struct hd_ping *p = own ? atomic_exchange(&w->ping, NULL) : NULL;
     if (p != NULL) {
         atomic_store(&p->ends, 1);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/types.h"
+#include "os/thread_id.h"
 
 #define HD_CRASH_WAIT_NS (3 * HD_NS_PER_S)   /* the handler waits so long for the report */
 #define HD_CRASH_ANSWER_NS (HD_NS_PER_S / 5) /* the worker waits so long for the handler's answer */
@@ -26,7 +27,8 @@ enum hd_crash_phase {
 
 struct hd_crash {
     _Atomic uint32_t phase; /* enum hd_crash_phase */
-    int tid, signal, code;
+    hd_thread_id thread;
+    int signal, code;
     uint64_t address; /* that could not be accessed, or of the instruction; 0: the signal has none */
     uint64_t at_ns;
     struct hd_regs regs;

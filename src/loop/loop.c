@@ -108,11 +108,11 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     }
 }
 
-void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc,
+void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
     hd_os_memory_clear(l, sizeof *l); /* of the loop that had this place before, others may still read */
     atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
-    atomic_store_explicit(&l->tid, tid, memory_order_relaxed);
+    atomic_store_explicit(&l->thread, thread, memory_order_relaxed);
     atomic_store_explicit(&l->ticks_are_tsc, ticks_are_tsc, memory_order_relaxed);
     atomic_store_explicit(&l->started_ticks, start_ticks, memory_order_relaxed);
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);

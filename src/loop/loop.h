@@ -12,6 +12,7 @@
 #include "hangdog/hangdog.h"
 #include "loop/frames.h"
 #include "os/os.h"
+#include "os/thread_id.h"
 #include "os/ticks.h"
 
 #define HD_TURN_HISTOGRAM 64 /* every length has a bucket: no check */
@@ -58,11 +59,11 @@ struct hd_loop {
     _Atomic uint64_t resumed;      /* ticks: when it last had waited, as known afterwards; 0: nobody knows */
     _Atomic uint64_t waited_from, waited_to; /* ticks: the last of its waits that was known for one only when
                                                 it was over; 0 */
+    _Atomic hd_thread_id thread;             /* the owner */
     _Atomic bool lost;                       /* there was a loop and there is none: nothing is watched */
     _Atomic uint32_t changes;                /* of what is taken for the loop: hangs that are open are void */
     _Atomic bool has_evidence;               /* not certain yet: a freeze is reported all the same */
     _Atomic bool sure;                       /* this is the program's loop beyond doubt */
-    _Atomic int tid;
     struct hd_frames frames;
 };
 
@@ -246,6 +247,10 @@ static inline uint64_t hd_loop_waited(struct hd_loop *l, uint64_t began) {
     return hd_loop_mark(l, HANGDOG_AFTER_WAITING);
 }
 
+static inline hd_thread_id hd_loop_thread(const struct hd_loop *l) {
+    return atomic_load_explicit(&l->thread, memory_order_relaxed);
+}
+
 /* What the monitor reads. */
 struct hd_loop_view {
     bool running;
@@ -256,7 +261,7 @@ struct hd_loop_view {
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out);
 
 /* Before anything else is done with it. Counts as running from `start_ticks` when `running`. */
-void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, int tid, bool ticks_are_tsc,
+void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running);
 
 #endif

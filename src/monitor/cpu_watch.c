@@ -16,20 +16,12 @@ static void send(struct hd_monitor *m, enum hd_message_type type) {
                                             .duration_ns = m->run->settings.cpu_period_ns});
 }
 
-static struct hd_watch *watch_of(const struct hd_monitor *m, int tid) {
-    unsigned i = 0;
-    struct hd_watch *w;
-    while ((w = hd_watch_next_on(&m->run->watches, &i)) != NULL && w->loop.tid != tid) {
-    }
-    return w;
-}
-
 /* A turn that is followed has samples of its own, which serve for both. What the turn's samples are proven
  * by, and count, is as if this one had not been. */
 static void sample(struct hd_monitor *m) {
-    int tid = atomic_load_explicit(&m->run->channel.cpu_tid, memory_order_acquire);
-    struct hd_watch *w = tid != 0 ? watch_of(m, tid) : NULL;
-    if (tid != 0 && w == NULL) {
+    hd_thread_id thread = atomic_load_explicit(&m->run->channel.cpu_thread, memory_order_acquire);
+    struct hd_watch *w = hd_thread_id_is_none(thread) ? NULL : hd_watch_of_thread(&m->run->watches, thread);
+    if (!hd_thread_id_is_none(thread) && w == NULL) {
         send(m, HD_MSG_CPU_READ);
     } else if (w != NULL && !w->look.followed) {
         hd_sampling_take(m, w, HD_MSG_CPU_SAMPLE);

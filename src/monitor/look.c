@@ -337,7 +337,8 @@ void hd_monitor_open_watch(struct hd_monitor *m, struct hd_watch *w) {
     w->look.summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
     atomic_store_explicit(&w->loop.ns_per_tick_32, m->run->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);
-    hd_target_open(&w->look.target, w->loop.tid); /* what could not be opened shows in the captures */
+    hd_target_open(&w->look.target,
+                   hd_loop_thread(&w->loop)); /* what could not be opened shows in the captures */
     uint32_t still_new = HD_WATCH_NEW; /* else its thread leaves already, and waits for that to be seen */
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_sampling_take(m, w, HD_MSG_DRY);

@@ -273,7 +273,7 @@ static bool may_read_memory(void) {
 static void open_own(struct hd_monitor *m) {
     struct hd_target own = {0};
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
-    (void)hd_target_open(&own, hd_os.get_tid());
+    (void)hd_target_open(&own, hd_thread_id_self());
     (void)hd_target_status(&own, &status);
     hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
                                ? status.filters
@@ -287,7 +287,7 @@ static void open_own(struct hd_monitor *m) {
 void *hd_monitor_run(void *monitor) {
     struct hd_monitor *m = monitor;
     hd_os.set_thread_name("hangdog");
-    atomic_store_explicit(&m->run->channel.tid, hd_os.get_tid(), memory_order_relaxed);
+    atomic_store_explicit(&m->run->channel.monitor_thread, hd_thread_id_self(), memory_order_relaxed);
     hd_capture_files_open();
     open_own(m);
     hd_follow_open();

@@ -197,7 +197,7 @@ static bool have_place(struct hd_monitor *m, const struct hd_watch *comes) {
 /* The worker follows the turn from here on, if there is a place, and room for what will be told of it. */
 static void send_turn(struct hd_monitor *m, struct hd_watch *w, struct hd_message message) {
     message.type = HD_MSG_TRACK;
-    message.tid = w->look.target.tid;
+    message.thread = w->look.target.thread;
     message.at_ns = w->look.turn.turn_ns;
     message.sched = w->look.begun;
     message.begun_ns = w->look.begun_ns;

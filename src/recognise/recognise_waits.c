@@ -69,9 +69,10 @@ void hd_recognise_resolve(struct hd_wait_table *t, const struct hd_stack_tools *
     struct hd_known_wait found = {
         .uses = left->uses, .known = true, .objects = left->objects, .seen.at.sp = left->sp};
     struct hd_seen_wait *seen = &found.seen;
-    hd_open_files_set(tools->proc_fd, t->loop->tid, &left->objects, &seen->set);
+    int tid = hd_thread_id_tid(hd_loop_thread(t->loop));
+    hd_open_files_set(tools->proc_fd, tid, &left->objects, &seen->set);
     found.by_option = read_stack(t->recognition, tools, left, &found);
-    judge_kinds(tools, t->loop->tid, &left->objects, seen);
+    judge_kinds(tools, tid, &left->objects, seen);
     if (left->uses == atomic_load_explicit(&id->uses, memory_order_seq_cst) && left->uses % 2 == 0) {
         *known = found;
         atomic_store_explicit(&id->resolved, 1, memory_order_seq_cst);
@@ -111,7 +112,7 @@ void hd_recognise_note_gone(struct hd_wait_table *t, const struct hd_stack_tools
         bool loops = known->known && known->seen.set.count > 0 &&
                      atomic_load_explicit(&t->entry[i].uses, memory_order_relaxed) == known->uses &&
                      atomic_load_explicit(&t->entry[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
-        if (loops && is_open(&g->rule, tools, t->loop->tid, &known->objects)) {
+        if (loops && is_open(&g->rule, tools, hd_thread_id_tid(hd_loop_thread(t->loop)), &known->objects)) {
             return;
         }
         any |= loops;
@@ -122,15 +123,16 @@ void hd_recognise_note_gone(struct hd_wait_table *t, const struct hd_stack_tools
 }
 
 void hd_recognise_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
+    int tid = hd_thread_id_tid(hd_loop_thread(t->loop));
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         struct hd_known_wait *known = &t->recognition->entry[i];
         struct hd_set now;
         if (known->known && !known->objects.epoll &&
             atomic_load_explicit(&t->entry[i].waits, memory_order_relaxed) != known->waits &&
-            hd_open_files_set(tools->proc_fd, t->loop->tid, &known->objects, &now)) {
+            hd_open_files_set(tools->proc_fd, tid, &known->objects, &now)) {
             bool call = known->seen.evidence == HD_EVIDENCE_CALL; /* and is none after its descriptors went */
             known->seen.set = now;
-            judge_kinds(tools, t->loop->tid, &known->objects, &known->seen);
+            judge_kinds(tools, tid, &known->objects, &known->seen);
             known->seen.evidence = call ? HD_EVIDENCE_CALL : known->seen.evidence;
         }
     }

@@ -60,7 +60,7 @@ static void put_state(struct hd_text *t, const struct hd_thread_record *r) {
 
 static int put_thread(const struct hd_thread_record *r, struct hd_text *t, struct hd_sink sink) {
     hd_text_str(t, "thread ");
-    hd_text_i64(t, r->tid);
+    hd_text_u64(t, r->thread.number);
     hd_text_str(t, " \"");
     put_plain(t, r->name, sizeof r->name);
     hd_text_str(t, r->watched ? "\" (watched)" : "\"");

@@ -55,14 +55,15 @@ struct hd_timeline_entry {
 struct hd_thread_record {
     double cpu_percent; /* < 0: left out */
     const char *path;   /* base name of the file that its call works on, of a lock's owner; NULL */
-    int tid;
+    hd_thread_id thread;
     char name[16];
     int32_t syscall_nr;
-    int waits_for_tid;     /* 0 */
-    int error;             /* errno value: why there is no stack, 0 */
-    uint32_t first, count; /* frames in hd_report.thread_frames */
+    int waits_for_tid; /* 0 */
+    uint32_t first;    /* frame in hd_report.thread_frames */
     uint32_t cut;
-    uint8_t state; /* enum hd_run_state; or: nothing is known of it */
+    uint16_t count; /* of frames */
+    int16_t error;  /* errno value: why there is no stack, 0 */
+    uint8_t state;  /* enum hd_run_state; or: nothing is known of it */
 #define HD_THREAD_STATE_UNKNOWN UINT8_MAX
     uint8_t stop, way;
     bool watched; /* another loop's thread */
@@ -76,7 +77,7 @@ struct hd_monitor_cost {
 
 /* Of a `cpu` report: what was measured over its last period. */
 struct hd_cpu_use_shares {
-    int tid;
+    hd_thread_id thread;
     uint64_t period_ns;
     double percent, process_percent; /* of one CPU */
 };
@@ -111,7 +112,7 @@ struct hd_report {
     double cpu_percent; /* < 0: left out */
     uint64_t rss_bytes; /* 0: left out */
     int thread_count;   /* 0: left out */
-    int loop_tid;
+    hd_thread_id loop_thread;
     const char *loop_name;                                /* NULL: no loop member */
     uint64_t background_ns;                               /* of the hang, the program was there */
     const char *loop_activity, *loop_state, *loop_scheme; /* schema's words; NULL: left out */

@@ -144,7 +144,7 @@ static void write_process(const struct hd_report *r, struct hd_json *j) {
 static void write_loop(const struct hd_report *r, struct hd_json *j) {
     hd_json_object(j, "loop");
     hd_json_str(j, "name", r->loop_name);
-    hd_json_i64(j, "tid", r->loop_tid);
+    hd_json_u64(j, "tid", r->loop_thread.number);
     hd_json_str(j, "activity", r->loop_activity);
     hd_json_str(j, "state", r->loop_state);
     hd_json_str(j, "scheme", r->loop_scheme);
@@ -196,7 +196,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
                          const struct hd_thread_record *t) {
     struct hd_json *j = &w->json;
     hd_json_object(j, NULL);
-    hd_json_i64(j, "tid", t->tid);
+    hd_json_u64(j, "tid", t->thread.number);
     write_field(j, "name", t->name, sizeof t->name);
     if (t->watched) {
         hd_json_bool(j, "watched", true);
@@ -233,7 +233,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
 static void write_threads(const struct hd_report *r, struct hd_report_scratch *w) {
     hd_json_array(&w->json, "threads");
     for (uint32_t i = 0; i < r->thread_records; i++) {
-        if (r->threads[i].tid != r->loop_tid) { /* it has samples */
+        if (!hd_thread_id_equal(r->threads[i].thread, r->loop_thread)) { /* it has samples */
             write_thread(r, w, &r->threads[i]);
         }
     }
@@ -290,7 +290,7 @@ static void write_crash(const struct hd_report *r, struct hd_json *j) {
     if (c->code > 0) {
         hd_json_hex(j, "address", c->address);
     }
-    hd_json_u64(j, "tid", (uint64_t)c->tid);
+    hd_json_u64(j, "tid", c->thread.number);
     if (e != NULL && e->type[0] != 0) {
         hd_json_object(j, "exception");
         write_field(j, "type", e->type, sizeof e->type);
@@ -304,7 +304,7 @@ static void write_crash(const struct hd_report *r, struct hd_json *j) {
 
 static void write_cpu_use(const struct hd_cpu_use_shares *s, struct hd_json *j) {
     hd_json_object(j, "cpu");
-    hd_json_i64(j, "tid", s->tid);
+    hd_json_u64(j, "tid", s->thread.number);
     hd_json_fixed(j, "percent", s->percent, 1);
     hd_json_u64(j, "period_ns", s->period_ns);
     hd_json_end_object(j);

@@ -21,7 +21,7 @@ enum hd_message_type {
     HD_MSG_DRY,        /* as SAMPLE, but only to warm what the first real one will need */
     HD_MSG_SURE,       /* the loop is the program's beyond doubt: held reports are released */
     HD_MSG_WAITS,      /* there is something to recognise */
-    HD_MSG_CPU_START,  /* the process used too much of a CPU: find the thread, and name it in cpu_tid */
+    HD_MSG_CPU_START,  /* the process used too much of a CPU: find the thread, and name it in cpu_thread */
     HD_MSG_CPU_SAMPLE, /* as SAMPLE, of that thread, which is watched */
     HD_MSG_CPU_READ,   /* read that thread, which is not, if it waits */
     HD_MSG_CPU_REPORT, /* it did so for a second period */
@@ -34,7 +34,7 @@ struct hd_message {
     uint8_t loop;        /* index of the watch */
     uint8_t state;       /* hangdog_state, with TRACK and OPEN */
     uint8_t activity;    /* the same; an idle one, where the turn is over and it is not known */
-    int tid;             /* with TRACK */
+    hd_thread_id thread; /* with TRACK */
     uint32_t generation; /* of the watch's slot: it may have been given to another loop since */
     uint64_t at_ns;
     uint64_t turn; /* with SAMPLE and OPEN: start of the turn that it is of, in ticks */

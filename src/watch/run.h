@@ -50,9 +50,9 @@ struct hd_channel {               /* ordered without holes: what a run maps is b
     _Atomic uint32_t ready;          /* our threads that have opened what they keep; a futex word */
     _Atomic uint32_t open_loop;      /* the worker's: whose hang the record has, while it has one */
     _Atomic uint64_t open_start_ns;  /* and which of its turns */
-    _Atomic int cpu_tid;             /* the worker's: the thread that the CPU monitor samples; 0: none */
-    _Atomic int tid;                 /* of the monitor */
-    _Atomic int worker_tid, kept_fd; /* settings.kept_file in the worker's table: number + 1 */
+    _Atomic hd_thread_id cpu_thread; /* the worker's: the thread that the CPU monitor samples, or none */
+    _Atomic hd_thread_id monitor_thread, worker_thread;
+    _Atomic int kept_fd; /* settings.kept_file in the worker's table: number + 1 */
     struct hd_live_request live;
     struct hd_events events;
     struct hd_ring ring;

@@ -85,7 +85,7 @@ void hd_watch_leave_stopped(void) {
     hd_run_wait_changed(until_ns);
     give_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
-    if (own != NULL && own->tid == hd_os.get_tid()) {
+    if (own != NULL && hd_thread_id_equal(own->thread, hd_thread_id_self())) {
         (void)hd_capture_thread_leave(own); /* not closed yet: better lost */
     }
 }
@@ -97,6 +97,15 @@ static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
 }
 
+struct hd_watch *hd_watch_of_thread(const struct hd_watch_table *t, hd_thread_id thread) {
+    unsigned i = 0;
+    struct hd_watch *w;
+    do {
+        w = hd_watch_next_on(t, &i);
+    } while (w != NULL && !hd_thread_id_equal(hd_loop_thread(&w->loop), thread));
+    return w;
+}
+
 static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t threshold_ns, uint64_t start_ns) {
     struct hd_watch *w = claim(r);
     if (w == NULL) {
@@ -105,7 +114,9 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
     give_left_over();
     size_t bytes = hd_capture_thread_bytes();
     const struct hd_mailbox *other = hd_capture_own_mailbox();
-    bool second = other != NULL && other->tid == hd_os.get_tid(); /* signals find the first one's mailbox */
+    bool second =
+        other != NULL &&
+        hd_thread_id_equal(other->thread, hd_thread_id_self()); /* signals find the first one's mailbox */
     w->mailbox = NULL;
     w->thread_memory = second ? NULL : atomic_exchange(&w->left, NULL);
     if (!second && w->thread_memory == NULL) {
@@ -132,7 +143,7 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
     uint64_t ticks = r->ticks_are_tsc ? hd_ticks_read() : since_ns;
     uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;
     uint64_t rate = atomic_load_explicit(&r->clock.ns_per_tick_32, memory_order_relaxed);
-    hd_loop_init(&w->loop, &r->channel.wake, hd_os.get_tid(), r->ticks_are_tsc, rate,
+    hd_loop_init(&w->loop, &r->channel.wake, hd_thread_id_self(), r->ticks_are_tsc, rate,
                  ticks - hd_clock_ratio_32(ago_ns, rate), true);
     w->loop.frames.period_ns = r->settings.frame_period_ns;
     uint32_t use = HD_WATCH_NEW;
@@ -166,7 +177,9 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
 }
 
 static void remove_watch(struct hd_run *r, struct hd_watch *w) {
-    if (w->loop.tid != hd_os.get_tid()) { /* a handle of a run before: the slot is another thread's by now */
+    if (!hd_thread_id_equal(
+            hd_loop_thread(&w->loop),
+            hd_thread_id_self())) { /* a handle of a run before: the slot is another thread's by now */
         give_left_over();
         return;
     }

@@ -106,6 +106,9 @@ static inline struct hd_watch *hd_watch_next_on(const struct hd_watch_table *t, 
     return NULL;
 }
 
+/* The watch that is on for this thread; NULL: it has none. Monitor or worker. */
+struct hd_watch *hd_watch_of_thread(const struct hd_watch_table *t, hd_thread_id thread);
+
 struct hd_run; /* watch/run.h */
 
 /* Watches the calling thread's loop from `start_ns` on, as running; HD_SINCE_LAUNCH: from the run's start, if

@@ -25,22 +25,12 @@ static bool has_open_hang(const struct hd_worker *k) {
     return false;
 }
 
-static bool is_watched(const struct hd_worker *k, int tid) {
-    unsigned at = 0;
-    for (const struct hd_watch *w; (w = hd_watch_next_on(&k->run->watches, &at)) != NULL;) {
-        if (w->loop.tid == tid) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int monitor_tid(const struct hd_worker *k) {
-    return atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed);
+static bool read_cpu_clock(hd_thread_id thread, uint64_t *cpu_ns) {
+    return hd_os.thread_cpu_clock(hd_thread_id_tid(thread), cpu_ns) == 0;
 }
 
 static void drop(struct hd_worker *k) {
-    atomic_store_explicit(&k->run->channel.cpu_tid, 0, memory_order_release);
+    atomic_store_explicit(&k->run->channel.cpu_thread, HD_THREAD_ID_NONE, memory_order_release);
     if (k->profile.on) {
         hd_tree_free(&k->profile.tree);
     }
@@ -55,15 +45,15 @@ static void start(struct hd_worker *k, const struct hd_message *msg) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         sole = sole && !k->turn[i].used;
     }
-    int tid = has_open_hang(k) ? 0 : hd_threads_busiest(k, monitor_tid(k));
-    if (tid == 0 || hd_os.thread_cpu_clock(tid, &p->cpu_ns) != 0) {
+    hd_thread_id thread = has_open_hang(k) ? HD_THREAD_ID_NONE : hd_threads_busiest(k);
+    if (hd_thread_id_is_none(thread) || !read_cpu_clock(thread, &p->cpu_ns)) {
         return;
     }
     hd_scripts_begin(&k->scripts, sole);
     hd_tree_init(&p->tree, &k->pool);
     p->on = true;
-    p->tid = tid;
-    p->watched = is_watched(k, tid);
+    p->thread = thread;
+    p->watched = hd_watch_of_thread(&k->run->watches, thread) != NULL;
     p->stop = HD_STOP_NO_ANSWER;
     p->way = HD_WAY_KERNEL;
     p->cut = p->taken = 0;
@@ -71,21 +61,21 @@ static void start(struct hd_worker *k, const struct hd_message *msg) {
     p->start_wall_ns = hd_os_wall_ns() - msg->duration_ns; /* the period before counts, too */
     p->process_cpu_ns = hd_os_process_cpu_ns();
     p->charged_ns = p->cpu_ns;
-    atomic_store_explicit(&k->run->channel.cpu_tid, tid, memory_order_release);
+    atomic_store_explicit(&k->run->channel.cpu_thread, thread, memory_order_release);
 }
 
 /* A watched thread's wait used no CPU: its time goes to the next stack that ran. Of another thread the waits
  * are all there is: each has the time up to it, and what lies between is no function's. */
-void hd_cpu_profile_add(struct hd_worker *k, int tid, const struct hd_capture *c, const struct hd_walk *walk,
-                        uint32_t count) {
+void hd_cpu_profile_add(struct hd_worker *k, hd_thread_id thread, const struct hd_capture *c,
+                        const struct hd_walk *walk, uint32_t count) {
     struct hd_cpu_profile *p = &k->profile;
     uint64_t cpu_ns;
     bool waits = c->state == HD_RUN_BLOCKED || c->state == HD_RUN_UNINTERRUPTIBLE;
-    if (!p->on || p->tid != tid) {
+    if (!p->on || !hd_thread_id_equal(p->thread, thread)) {
         return;
     }
     p->taken++;
-    if (count == 0 || (waits && p->watched) || hd_os.thread_cpu_clock(tid, &cpu_ns) != 0) {
+    if (count == 0 || (waits && p->watched) || !read_cpu_clock(thread, &cpu_ns)) {
         return;
     }
     for (unsigned tries = 0; HD_TREE_POOL_NODES - k->pool.used < count && tries < HD_TURNS_MAX; tries++) {
@@ -103,8 +93,8 @@ static void sample(struct hd_worker *k, const struct hd_message *msg, const stru
     const struct hd_watch *w = hd_watch_at(&k->run->watches, msg->loop);
     struct hd_walk walk;
     if (k->profile.on && w->generation == msg->generation) {
-        uint32_t count = c->same ? 0 : hd_sample_frames(k, w->loop.tid, c, &walk);
-        hd_cpu_profile_add(k, w->loop.tid, c, &walk, count);
+        uint32_t count = c->same ? 0 : hd_sample_frames(k, hd_loop_thread(&w->loop), c, &walk);
+        hd_cpu_profile_add(k, hd_loop_thread(&w->loop), c, &walk, count);
     }
 }
 
@@ -119,15 +109,15 @@ static void read_waiting(struct hd_worker *k) {
     if (!p->on) {
         return;
     }
-    if (hd_target_open(&target, p->tid) == 0 && hd_capture_frozen(&target, k->others.stack, &c) == 0) {
+    if (hd_target_open(&target, p->thread) == 0 && hd_capture_frozen(&target, k->others.stack, &c) == 0) {
         c.stack = k->others.stack;
-        count = hd_sample_frames(k, p->tid, &c, &walk);
-    } else if (hd_os.thread_cpu_clock(p->tid, &cpu_ns) == 0) {
+        count = hd_sample_frames(k, p->thread, &c, &walk);
+    } else if (read_cpu_clock(p->thread, &cpu_ns)) {
         hd_tree_charge(&p->tree, HD_TREE_NONE, cpu_ns - p->charged_ns);
         p->charged_ns = cpu_ns;
     }
     hd_target_close(&target);
-    hd_cpu_profile_add(k, p->tid, &c, &walk, count);
+    hd_cpu_profile_add(k, p->thread, &c, &walk, count);
 }
 
 /* ---- the report ----------------------------------------------------------------------------- */
@@ -141,7 +131,7 @@ static void say(struct hd_cause *cause, const struct hd_cpu_use_shares *s) {
     struct hd_text t;
     hd_text_init(&t, cause->detail, sizeof cause->detail);
     hd_text_str(&t, "thread ");
-    hd_text_i64(&t, s->tid);
+    hd_text_u64(&t, s->thread.number);
     hd_text_str(&t, " used ");
     hd_text_i64(&t, (int64_t)(s->percent + 0.5));
     hd_text_str(&t, "% of a CPU");
@@ -158,10 +148,11 @@ static void say(struct hd_cause *cause, const struct hd_cpu_use_shares *s) {
 /* The other threads, and this one first, with its share of the whole period. */
 static void fill_threads(struct hd_worker *k, const struct hd_cpu_use_shares *s, struct hd_report *r) {
     hd_host_read_process(k);
-    hd_threads_capture(k, s->tid, s->tid, monitor_tid(k));
+    hd_threads_capture(k, s->thread, s->thread);
     for (uint32_t i = 0; i < k->others.count; i++) {
-        k->others.thread[i].cpu_percent =
-            k->others.thread[i].tid == s->tid ? s->percent : k->others.thread[i].cpu_percent;
+        k->others.thread[i].cpu_percent = hd_thread_id_equal(k->others.thread[i].thread, s->thread)
+                                              ? s->percent
+                                              : k->others.thread[i].cpu_percent;
     }
     r->rss_bytes = k->rss_bytes;
     r->debugger = k->debugger;
@@ -209,8 +200,8 @@ static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct 
 static void report(struct hd_worker *k, const struct hd_message *msg) {
     struct hd_cpu_profile *p = &k->profile;
     uint64_t cpu_ns, ns = hd_os_now_ns() - p->start_ns;
-    if (p->on && !has_open_hang(k) && hd_os.thread_cpu_clock(p->tid, &cpu_ns) == 0) {
-        struct hd_cpu_use_shares shares = {.tid = p->tid,
+    if (p->on && !has_open_hang(k) && read_cpu_clock(p->thread, &cpu_ns)) {
+        struct hd_cpu_use_shares shares = {.thread = p->thread,
                                            .period_ns = msg->duration_ns,
                                            .percent = percent(cpu_ns - p->cpu_ns, ns),
                                            .process_percent =

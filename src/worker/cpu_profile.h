@@ -7,6 +7,7 @@
 #define HD_CPU_PROFILE_H
 
 #include "base/types.h"
+#include "os/thread_id.h"
 #include "report/call_tree.h"
 
 struct hd_worker;
@@ -17,7 +18,7 @@ struct hd_cpu_profile {
     bool on;
     bool watched; /* else its thread gets no signal, and is read only when it waits */
     uint8_t way, stop;
-    int tid;
+    hd_thread_id thread;
     uint32_t cut, taken; /* samples, also those without a stack */
     uint64_t start_ns, start_wall_ns;
     uint64_t cpu_ns, process_cpu_ns; /* used before */
@@ -28,8 +29,8 @@ struct hd_cpu_profile {
 /* HD_MSG_CPU_*. */
 void hd_cpu_profile_handle(struct hd_worker *k, const struct hd_message *msg, const struct hd_capture *c);
 
-/* The stack in k->frames, of the thread `tid` in this state; any
- * thread's: the profile takes what is its own. */
-void hd_cpu_profile_add(struct hd_worker *k, int tid, const struct hd_capture *c, const struct hd_walk *walk,
-                        uint32_t count);
+/* The stack in k->frames, of this thread in this state; any thread's:
+ * the profile takes what is its own. */
+void hd_cpu_profile_add(struct hd_worker *k, hd_thread_id thread, const struct hd_capture *c,
+                        const struct hd_walk *walk, uint32_t count);
 #endif

@@ -51,7 +51,7 @@ static uint32_t unwind(struct hd_worker *k, const struct hd_crash *crash, struct
     }
     leave_bad_call(k, &regs);
     hd_unwind(k->unwinder, &regs, k->others.stack, from, bytes, 0, k->frames, HD_FRAMES_MAX, walk);
-    const struct hd_script_stack stack = {.tid = crash->tid,
+    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(crash->thread),
                                           .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
                                           .bytes = k->others.stack,
                                           .address = from,
@@ -72,7 +72,7 @@ static void take_over(struct hd_worker *k, struct hd_report *r, uint64_t at_ns) 
             r->duration_ns = age_ns;
             r->threshold_ns = h->threshold_ns;
             r->loop_name = h->loop_name;
-            r->loop_tid = h->tid;
+            r->loop_thread = h->thread;
         }
         if (h->opened) {
             hd_publish_withdraw(k, h);
@@ -89,9 +89,8 @@ void hd_crash_report(struct hd_worker *k) {
     if (crash == NULL) {
         return;
     }
-    int monitor_tid = atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed);
     uint64_t ago_ns = hd_os_now_ns() - crash->at_ns;
-    hd_threads_capture(k, crash->tid, 0, monitor_tid);
+    hd_threads_capture(k, crash->thread, HD_THREAD_ID_NONE);
     uint32_t threads = k->others.count;
     uint32_t count = unwind(k, crash, &walk);
     if (crash->signal == SIGABRT) {

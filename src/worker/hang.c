@@ -20,7 +20,7 @@ void hd_hang_ignore(const struct hd_run *r, struct hd_turn *h, uint64_t turn) {
 static void look_at_threads(struct hd_worker *k, struct hd_turn *h) {
     const struct hd_probe *e = &h->last.evidence;
     int owner = !h->last.valid ? 0 : e->lock_owner_tid != 0 ? e->lock_owner_tid : e->joined_tid;
-    hd_threads_capture(k, h->tid, owner, atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed));
+    hd_threads_capture(k, h->thread, hd_thread_id_of(owner));
     h->threads = k->others.count + k->others.left_out;
     hd_threads_find_deadlock(k, h);
 }

@@ -30,10 +30,10 @@ static int put(void *ctx, const char *bytes, size_t n) {
 
 /* ---- threads that run ------------------------------------------------------------------------- */
 
-static const struct hd_turn *sampled_turn(const struct hd_worker *k, int tid) {
+static const struct hd_turn *sampled_turn(const struct hd_worker *k, hd_thread_id thread) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         const struct hd_turn *h = &k->turn[i];
-        if (h->used && h->known && h->tid == tid && h->known_leaf != HD_TREE_NONE) {
+        if (h->used && h->known && hd_thread_id_equal(h->thread, thread) && h->known_leaf != HD_TREE_NONE) {
             return h;
         }
     }
@@ -48,7 +48,7 @@ static void take_sample(struct hd_worker *k, struct hd_thread_record *t, const s
         k->others.frames[k->others.frames_used++] = hd_tree_frame(&k->pool, at, callee);
         callee = at;
     }
-    t->count = k->others.frames_used - t->first;
+    t->count = (uint16_t)(k->others.frames_used - t->first);
     t->error = 0;
     t->way = h->last.way;
     t->stop = h->last.stop;
@@ -58,7 +58,7 @@ static void take_sample(struct hd_worker *k, struct hd_thread_record *t, const s
 static void take_samples(struct hd_worker *k) {
     for (uint32_t i = 0; i < k->others.count; i++) {
         struct hd_thread_record *t = &k->others.thread[i];
-        const struct hd_turn *h = t->count == 0 ? sampled_turn(k, t->tid) : NULL;
+        const struct hd_turn *h = t->count == 0 ? sampled_turn(k, t->thread) : NULL;
         if (h != NULL) {
             take_sample(k, t, h);
         }
@@ -77,7 +77,7 @@ static void read_threads(struct hd_worker *k) {
     }
     hd_scripts_begin(&k->scripts, sole);
     hd_host_read_process(k);
-    hd_threads_capture(k, 0, 0, atomic_load_explicit(&k->run->channel.tid, memory_order_relaxed));
+    hd_threads_capture(k, HD_THREAD_ID_NONE, HD_THREAD_ID_NONE);
     take_samples(k);
 }
 

@@ -19,12 +19,14 @@
 #define FRAMES_PER_THREAD 128
 #define MIXED_PER_THREAD 192 /* with the functions of scripts among them */
 
-static void add_tid(struct hd_worker *k, int tid, int monitor_tid) {
-    if (tid == 0 || tid == k->own_tid || tid == monitor_tid) {
+static void add_thread(struct hd_worker *k, hd_thread_id thread) {
+    hd_thread_id monitor = atomic_load_explicit(&k->run->channel.monitor_thread, memory_order_relaxed);
+    if (hd_thread_id_is_none(thread) || hd_thread_id_equal(thread, k->own_thread) ||
+        hd_thread_id_equal(thread, monitor)) {
         return;
     }
     for (uint32_t i = 0; i < k->others.count; i++) {
-        if (k->others.thread[i].tid == tid) {
+        if (hd_thread_id_equal(k->others.thread[i].thread, thread)) {
             return;
         }
     }
@@ -33,30 +35,29 @@ static void add_tid(struct hd_worker *k, int tid, int monitor_tid) {
         return;
     }
     k->others.seen[k->others.count].at_ns = 0;
-    k->others.thread[k->others.count++] = (struct hd_thread_record){
-        .tid = tid, .cpu_percent = -1, .syscall_nr = HD_SYSCALL_NONE, .error = EAGAIN, .way = HD_WAY_FROZEN};
+    k->others.thread[k->others.count++] =
+        (struct hd_thread_record){.thread = thread,
+                                  .cpu_percent = -1,
+                                  .syscall_nr = HD_SYSCALL_NONE,
+                                  .error = EAGAIN,
+                                  .way = HD_WAY_FROZEN,
+                                  .watched = hd_watch_of_thread(&k->run->watches, thread) != NULL};
 }
 
-static void list_threads(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
+static void list_threads(struct hd_worker *k, hd_thread_id watched, hd_thread_id first) {
     k->others.count = k->others.left_out = k->others.frames_used = 0;
-    add_tid(k, first_tid, monitor_tid);
-    add_tid(k, watched_tid, monitor_tid); /* it is another one to a hang that another loop has */
+    add_thread(k, first);
+    add_thread(k, watched); /* it is another one to a hang that another loop has */
     struct hd_proc_tasks tasks;
     hd_proc_tasks_start(&tasks, k->probe.proc_fd);
     for (int tid; (tid = hd_proc_tasks_next(&tasks)) != 0;) {
-        add_tid(k, tid, monitor_tid);
-    }
-    unsigned at = 0;
-    for (const struct hd_watch *w; (w = hd_watch_next_on(&k->run->watches, &at)) != NULL;) {
-        for (uint32_t i = 0; i < k->others.count; i++) {
-            k->others.thread[i].watched |= k->others.thread[i].tid == w->loop.tid;
-        }
+        add_thread(k, hd_thread_id_of(tid));
     }
 }
 
 static void read_name(const struct hd_worker *k, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
-    long n = hd_proc_read_task(k->probe.proc_fd, r->tid, "comm", comm, sizeof comm);
+    long n = hd_proc_read_task(k->probe.proc_fd, hd_thread_id_tid(r->thread), "comm", comm, sizeof comm);
     comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
     memcpy(r->name, comm, sizeof r->name);
 }
@@ -73,14 +74,14 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
         return;
     }
     if (r == k->others.thread && !k->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
-        hd_probe_file(&k->probe, r->tid, c, k->others.first_path)) {
+        hd_probe_file(&k->probe, hd_thread_id_tid(r->thread), c, k->others.first_path)) {
         r->path = k->others.first_path;
     }
     hd_unwind(k->unwinder, &c->regs, k->others.stack, c->stack_addr, c->stack_bytes, 0, k->frames, max,
               &walk);
     r->waits_for_tid = hd_lock_owner(&k->probe, c, k->frames, walk.count);
     r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_join_target(&k->probe, c);
-    const struct hd_script_stack stack = {.tid = r->tid,
+    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(r->thread),
                                           .cut_at = walk.cut != 0 ? max - max / 2 : 0,
                                           .bytes = k->others.stack,
                                           .address = c->stack_addr,
@@ -89,7 +90,7 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
                                    room < MIXED_PER_THREAD ? room : MIXED_PER_THREAD, &stack);
     memcpy(&k->others.frames[k->others.frames_used], k->frames, walk.count * sizeof k->frames[0]);
     r->first = k->others.frames_used;
-    r->count = walk.count;
+    r->count = (uint16_t)walk.count;
     r->cut = walk.cut;
     r->stop = hd_stop_of(&walk, c);
     k->others.frames_used += walk.count;
@@ -99,13 +100,14 @@ static void keep_stack(struct hd_worker *k, struct hd_thread_record *r, const st
 static void keep_running(struct hd_worker *k, struct hd_thread_record *r) {
     uint32_t room = HD_THREAD_FRAMES_MAX - k->others.frames_used;
     uint32_t max = room < FRAMES_PER_THREAD ? room : FRAMES_PER_THREAD;
-    uint32_t count = max < 2 ? 0 : hd_scripts_running(&k->scripts, r->tid, k->frames, max);
+    uint32_t count =
+        max < 2 ? 0 : hd_scripts_running(&k->scripts, hd_thread_id_tid(r->thread), k->frames, max);
     if (count == 0) {
         return;
     }
     memcpy(&k->others.frames[k->others.frames_used], k->frames, count * sizeof k->frames[0]);
     r->first = k->others.frames_used;
-    r->count = count;
+    r->count = (uint16_t)count;
     r->error = 0;
     r->stop = HD_STOP_UNREADABLE;
     k->others.frames_used += count;
@@ -116,10 +118,10 @@ static void keep_running(struct hd_worker *k, struct hd_thread_record *r) {
 #define READ_NS (100 * HD_NS_PER_US) /* longer than it takes to read two clocks, one after the other */
 
 /* The thread's clock is brought up to date as it is read; its scheduling figures are only at a tick. */
-static bool read_cpu(int tid, struct hd_thread_seen *out) {
+static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
-        if (hd_os.thread_cpu_clock(tid, &out->cpu_ns) != 0) {
+        if (hd_os.thread_cpu_clock(hd_thread_id_tid(thread), &out->cpu_ns) != 0) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
@@ -131,7 +133,7 @@ static bool read_cpu(int tid, struct hd_thread_seen *out) {
 
 static void note_share(struct hd_thread_record *r, struct hd_thread_seen *first) {
     struct hd_thread_seen now;
-    if (!read_cpu(r->tid, &now)) {
+    if (!read_cpu(r->thread, &now)) {
         return;
     }
     if (first->at_ns == 0) {
@@ -160,7 +162,7 @@ static uint8_t state_of(const struct hd_target *t, int error) {
 static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct hd_thread_seen *seen) {
     struct hd_target target = {0};
     struct hd_capture c;
-    int rc = hd_target_open(&target, r->tid);
+    int rc = hd_target_open(&target, r->thread);
     if (rc == 0) {
         rc = hd_capture_frozen(&target, k->others.stack, &c);
     }
@@ -169,7 +171,7 @@ static bool try_thread(struct hd_worker *k, struct hd_thread_record *r, struct h
         seen->cpu_ns = c.sched.cpu_ns;
         seen->slices = c.sched.slices;
     } else {
-        r->error = -rc;
+        r->error = (int16_t)-rc;
         r->state = state_of(&target, rc);
     }
     hd_target_close(&target);
@@ -185,9 +187,9 @@ static void wait_until(uint64_t until_ns) {
     hd_os.futex_wait(&word, 0, until_ns, false);
 }
 
-void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid) {
+void hd_threads_capture(struct hd_worker *k, hd_thread_id watched, hd_thread_id first) {
     uint64_t begin_ns = hd_os_now_ns();
-    list_threads(k, watched_tid, first_tid, monitor_tid);
+    list_threads(k, watched, first);
     bool again = false;
     for (uint32_t i = 0; i < k->others.count; i++) {
         if (i > 1 && hd_os_now_ns() - begin_ns > BUDGET_NS) { /* the first, or the second, may own the lock */
@@ -197,8 +199,8 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
         }
         read_name(k, &k->others.thread[i]);
         bool done = try_thread(k, &k->others.thread[i], &k->others.seen[i]);
-        again =
-            again || (!done && k->others.thread[i].tid != watched_tid); /* of that one there are samples */
+        again = again || (!done && !hd_thread_id_equal(k->others.thread[i].thread,
+                                                       watched)); /* that one has samples */
     }
     if (!again) {
         return;
@@ -213,21 +215,21 @@ void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int
     }
 }
 
-int hd_threads_busiest(struct hd_worker *k, int monitor_tid) {
+hd_thread_id hd_threads_busiest(struct hd_worker *k) {
     uint64_t begin_ns = hd_os_now_ns(), most_ns = 0;
-    int busiest = 0;
-    list_threads(k, 0, 0, monitor_tid);
+    hd_thread_id busiest = HD_THREAD_ID_NONE;
+    list_threads(k, HD_THREAD_ID_NONE, HD_THREAD_ID_NONE);
     for (uint32_t i = 0; i < k->others.count; i++) {
         k->others.seen[i].cpu_ns = UINT64_MAX;
-        (void)read_cpu(k->others.thread[i].tid, &k->others.seen[i]);
+        (void)read_cpu(k->others.thread[i].thread, &k->others.seen[i]);
     }
     wait_until(begin_ns + RETRY_NS);
     for (uint32_t i = 0; i < k->others.count; i++) {
         struct hd_thread_seen now;
-        bool read = read_cpu(k->others.thread[i].tid, &now) && now.cpu_ns > k->others.seen[i].cpu_ns;
+        bool read = read_cpu(k->others.thread[i].thread, &now) && now.cpu_ns > k->others.seen[i].cpu_ns;
         if (read && now.cpu_ns - k->others.seen[i].cpu_ns > most_ns) {
             most_ns = now.cpu_ns - k->others.seen[i].cpu_ns;
-            busiest = k->others.thread[i].tid;
+            busiest = k->others.thread[i].thread;
         }
     }
     return busiest;
@@ -235,10 +237,10 @@ int hd_threads_busiest(struct hd_worker *k, int monitor_tid) {
 
 /* ---- deadlocks ------------------------------------------------------------------------------ */
 
-bool hd_thread_stands_still(int tid, const struct hd_sched *since) {
+bool hd_thread_stands_still(hd_thread_id thread, const struct hd_sched *since) {
     struct hd_target target = {0};
     struct hd_sched now = {0};
-    bool still = hd_target_open(&target, tid) == 0 && hd_capture_sched(&target, &now) == 0 &&
+    bool still = hd_target_open(&target, thread) == 0 && hd_capture_sched(&target, &now) == 0 &&
                  hd_sched_known(&now) && now.slices == since->slices && now.cpu_ns == since->cpu_ns;
     hd_target_close(&target);
     return still;
@@ -253,11 +255,11 @@ void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h) {
         const struct hd_thread_record *r = &k->others.thread[i];
         struct hd_sched seen = {.cpu_ns = k->others.seen[i].cpu_ns, .slices = k->others.seen[i].slices};
         /* who has not run since its stack was read has neither taken nor released anything */
-        if (r->waits_for_tid != 0 && hd_thread_stands_still(r->tid, &seen)) {
-            edges[count++] = (struct hd_waits_for){r->tid, r->waits_for_tid};
+        if (r->waits_for_tid != 0 && hd_thread_stands_still(r->thread, &seen)) {
+            edges[count++] = (struct hd_waits_for){hd_thread_id_tid(r->thread), r->waits_for_tid};
         }
     }
-    if (hd_cause_find_ring(&cause, edges, count, h->tid)) {
+    if (hd_cause_find_ring(&cause, edges, count, hd_thread_id_tid(h->thread))) {
         h->deadlock_count = cause.deadlock_count;
         memcpy(h->deadlock, cause.deadlock, sizeof h->deadlock);
     }

@@ -32,15 +32,15 @@ struct hd_other_threads {
     uint8_t stack[HD_STACK_BYTES_MAX]; /* one thread's at a time */
 };
 
-/* Captures every thread of the process once, `first_tid` and the watched one first: within 25 ms, retried
+/* Captures every thread of the process once, `first` and the watched one first: within 25 ms, retried
  * over 20. */
-void hd_threads_capture(struct hd_worker *k, int watched_tid, int first_tid, int monitor_tid);
+void hd_threads_capture(struct hd_worker *k, hd_thread_id watched, hd_thread_id first);
 /* Whether the hang's thread is, or waits for, a ring of them that will never run again. After the above. */
 void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h);
-/* The thread, not one of ours, that uses most of a CPU in 20 ms. Overwrites what the above captured. 0: none.
+/* The thread, not one of ours, that uses most of a CPU in 20 ms. Overwrites what the above captured. Or none.
  */
-int hd_threads_busiest(struct hd_worker *k, int monitor_tid);
+hd_thread_id hd_threads_busiest(struct hd_worker *k);
 /* A thread that was off its processor with these figures has not run since. */
-bool hd_thread_stands_still(int tid, const struct hd_sched *since);
+bool hd_thread_stands_still(hd_thread_id thread, const struct hd_sched *since);
 
 #endif

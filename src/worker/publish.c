@@ -114,7 +114,7 @@ static void fill(struct hd_worker *k, struct hd_turn *h, const struct hd_hot_pat
         .without_paths = k->run->settings.without_paths,
         .thread_count = (int)h->threads,
         .loop_name = h->loop_name,
-        .loop_tid = h->tid,
+        .loop_thread = h->thread,
         .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
         .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
         .loop_scheme = h->scheme,
@@ -204,9 +204,9 @@ static void fill_pressure(const struct hd_worker *k, const struct hd_turn *h, st
 /* Of the threads, which are the newest hang's, the lock's owner comes first. */
 static void fill_owner(const struct hd_worker *k, const struct hd_turn *h, struct hd_cause_sums *s) {
     const struct hd_thread_record *owner = &k->others.thread[0];
-    if (h->threads != 0 && k->others.count != 0 && owner->tid != h->tid) {
+    if (h->threads != 0 && k->others.count != 0 && !hd_thread_id_equal(owner->thread, h->thread)) {
         bool waits = owner->state == HD_RUN_BLOCKED || owner->state == HD_RUN_UNINTERRUPTIBLE;
-        s->owner.tid = owner->tid;
+        s->owner.tid = hd_thread_id_tid(owner->thread);
         s->owner.syscall_nr = waits ? owner->syscall_nr : HD_SYSCALL_NONE;
         s->owner.path = owner->path;
         memcpy(s->owner.name, owner->name, sizeof s->owner.name);
@@ -223,7 +223,8 @@ static void fill_cause(struct hd_worker *k, const struct hd_turn *h, bool comple
     k->sums.throttled_ns = throttled_ns < h->duration_ns ? throttled_ns : h->duration_ns;
     fill_owner(k, h, &k->sums);
     hd_cause_decide(&k->sums, cause);
-    uint64_t faults = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid); /* the thread may be gone */
+    uint64_t faults =
+        hd_proc_stat_major_faults(k->probe.proc_fd, hd_thread_id_tid(h->thread)); /* the thread may be gone */
     cause->major_faults = faults > h->faults_before ? faults - h->faults_before : 0;
     cause->throttled_ns = k->sums.throttled_ns;
     fill_pressure(k, h, cause);
@@ -289,7 +290,7 @@ void hd_publish_frame(struct hd_worker *k, struct hd_turn *h) {
 static void post_event(struct hd_worker *k, const struct hd_turn *h, hangdog_event_type type,
                        bool suppressed) {
     hangdog_event event = {.type = type,
-                           .tid = h->tid,
+                           .tid = hd_thread_id_tid(h->thread),
                            .suppressed = suppressed,
                            .start_ns = h->start_ns,
                            .duration_ns = h->duration_ns,

@@ -45,12 +45,13 @@ void hd_sample_check_modules(struct hd_worker *k, bool keep) {
     k->modules_seen_ns = hd_os_now_ns();
 }
 
-uint32_t hd_sample_frames(struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_walk *walk) {
+uint32_t hd_sample_frames(struct hd_worker *k, hd_thread_id thread, const struct hd_capture *c,
+                          struct hd_walk *walk) {
     if (hd_os_now_ns() - k->modules_seen_ns >= MODULES_NS) {
         hd_sample_check_modules(k, true);
     }
     unwind_sample(k, c, walk);
-    const struct hd_script_stack stack = {.tid = tid,
+    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(thread),
                                           .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
                                           .bytes = c->stack,
                                           .address = c->stack_addr,
@@ -63,8 +64,8 @@ uint32_t hd_sample_frames(struct hd_worker *k, int tid, const struct hd_capture 
 static uint32_t place_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                             struct hd_last_sample *now) {
     struct hd_walk walk;
-    uint32_t count = hd_sample_frames(k, h->tid, c, &walk);
-    hd_cpu_profile_add(k, h->tid, c, &walk, count);
+    uint32_t count = hd_sample_frames(k, h->thread, c, &walk);
+    hd_cpu_profile_add(k, h->thread, c, &walk, count);
     now->leaf = hd_turn_add_stack(k, h, count, c->at_ns);
     now->way = c->way;
     now->stop = walk.stop;
@@ -87,18 +88,18 @@ static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_ca
                       struct hd_last_sample *now) {
     uint32_t count = place_stack(k, h, c, now);
     now->served = false;
-    hd_probe_read(&k->probe, h->tid, c, k->frames, count, h->start_ns, &now->evidence);
+    hd_probe_read(&k->probe, hd_thread_id_tid(h->thread), c, k->frames, count, h->start_ns, &now->evidence);
     if (hd_scripts_in_v8_collector(&k->scripts, k->frames, count)) {
         now->evidence.collects = HD_COLLECTOR_V8;
     }
-    see_python(k, h->tid, &now->evidence);
+    see_python(k, hd_thread_id_tid(h->thread), &now->evidence);
 }
 
 /* The same stack again: what may have changed nevertheless. */
 static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                       struct hd_last_sample *now) {
     hd_tree_again(&h->tree, now->leaf, c->at_ns);
-    see_python(k, h->tid, &now->evidence);
+    see_python(k, hd_thread_id_tid(h->thread), &now->evidence);
     if (now->evidence.ownable) { /* the owner may be another one by now */
         now->evidence.lock_owner_tid =
             hd_lock_owner_now(&k->probe, c, (enum hd_lock_kind)now->evidence.lock_kind, now->evidence.owned);
@@ -106,7 +107,7 @@ static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_ca
     }
     if (now->evidence.child_alive) { /* which may have come to the terminal by now */
         struct hd_probe child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
-        hd_child_find(&k->probe, h->tid, h->start_ns, &child);
+        hd_child_find(&k->probe, hd_thread_id_tid(h->thread), h->start_ns, &child);
         now->evidence.not_a_hang |= child.not_a_hang;
     }
 }
@@ -160,5 +161,6 @@ void hd_sample_try(struct hd_worker *k, const struct hd_capture *c) {
     struct hd_walk walk;
     struct hd_probe evidence;
     unwind_sample(k, c, &walk);
-    hd_probe_read(&k->probe, k->own_tid, c, k->frames, walk.count, hd_os_now_ns(), &evidence);
+    hd_probe_read(&k->probe, hd_thread_id_tid(k->own_thread), c, k->frames, walk.count, hd_os_now_ns(),
+                  &evidence);
 }

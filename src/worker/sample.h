@@ -16,7 +16,8 @@ void hd_sample_add_late(struct hd_worker *k, struct hd_turn *h, const struct hd_
 void hd_sample_try(struct hd_worker *k, const struct hd_capture *c);
 
 /* A capture's stack, into k->frames, with the functions of scripts. The number of its frames. */
-uint32_t hd_sample_frames(struct hd_worker *k, int tid, const struct hd_capture *c, struct hd_walk *walk);
+uint32_t hd_sample_frames(struct hd_worker *k, hd_thread_id thread, const struct hd_capture *c,
+                          struct hd_walk *walk);
 
 /* A library may have gone, and another have come in its place: nothing else is certain then. `keep`: what has
  * samples in it, until they are published. */

@@ -64,7 +64,7 @@ struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg)
             &h->sums,
             &(struct hd_probe){.for_ns = h->unseen_ns, .state = HD_RUN_GONE, .syscall_nr = HD_SYSCALL_NONE});
     }
-    h->tid = msg->tid;
+    h->thread = msg->thread;
     uint64_t now_ns = hd_os_now_ns();
     h->used = true;
     h->loop = msg->loop;
@@ -82,7 +82,7 @@ struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg)
     h->cpu_before_ns = msg->cpu_ns;
     h->throttled_before_ns = hd_throttled_ns(&k->probe);
     hd_pressure_read(&k->probe, h->stall_before_ns);
-    h->faults_before = hd_proc_stat_major_faults(k->probe.proc_fd, h->tid);
+    h->faults_before = hd_proc_stat_major_faults(k->probe.proc_fd, hd_thread_id_tid(h->thread));
     h->worker_cpu_before_ns = hd_os_thread_cpu_ns();
     h->tracked_age_ns = msg->duration_ns;
     h->process_cpu_before_ns = msg->process_cpu_ns;

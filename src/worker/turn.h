@@ -34,7 +34,7 @@ struct hd_turn {
     const char *scheme; /* by which the loop is watched, in the schema's words */
     uint32_t generation;
     char loop_name[32]; /* as it began: when it is told, the slot may be another loop's */
-    int tid;
+    hd_thread_id thread;
     uint32_t threads; /* of the process, when it was opened and they were captured; 0: they were not */
     int32_t deadlock[HD_DEADLOCK_MAX]; /* as it was then */
     uint32_t deadlock_count;

@@ -50,7 +50,7 @@ static void init(struct hd_worker *k) {
     hd_probe_context_open(&k->probe);
     if (k->run->settings.kept_file[0] != '\0') {
         int kept = hd_os.open_at(AT_FDCWD, k->run->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
-        atomic_store_explicit(&k->run->channel.worker_tid, k->own_tid, memory_order_relaxed);
+        atomic_store_explicit(&k->run->channel.worker_thread, k->own_thread, memory_order_relaxed);
         atomic_store_explicit(&k->run->channel.kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
     }
     hd_modules_init_live(&k->modules, k->probe.mem_fd);
@@ -60,7 +60,7 @@ static void init(struct hd_worker *k) {
     hd_tree_pool_init(&k->pool);
     follow_early(k);
     hd_host_fill(k);
-    hd_probe_context_init(&k->probe, &k->modules, k->own_tid);
+    hd_probe_context_init(&k->probe, &k->modules, hd_thread_id_tid(k->own_thread));
     k->runtime_fd = k->run->settings.runtime[0] != '/' ? -1
                                                        : hd_os.open_at(AT_FDCWD, k->run->settings.runtime,
                                                                        O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -181,7 +181,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
 void *hd_worker_run(void *worker) {
     struct hd_worker *k = worker;
     hd_os.set_thread_name("hangdog-worker");
-    k->own_tid = hd_os.get_tid();
+    k->own_thread = hd_thread_id_self();
     hd_capture_files_open();
     hd_follow_open();
     init(k);

@@ -27,7 +27,7 @@
 struct hd_worker {
     struct hd_run *run;
     struct hd_probe_context probe;
-    int own_tid;
+    hd_thread_id own_thread;
     struct hd_spool spool;
     int runtime_fd; /* settings.runtime; less than zero: there is none */
     struct hd_app app;

@@ -115,7 +115,7 @@ static inline bool live_start(struct live *l, void (*body)(struct live *)) {
     l->target.watched = true;
     l->target.mailbox = l->mailbox;
     l->target.signal = SIGURG;
-    return hd_target_open(&l->target, l->tid) == 0;
+    return hd_target_open(&l->target, hd_thread_id_of(l->tid)) == 0;
 }
 
 /* For a thread that is in a call for ever: closed, and left to the end of the process. */

@@ -44,7 +44,7 @@ static void the_programs_own_alternate_stack_stays(void **state) {
     assert_true(live_wait(&l.ready));
     assert_int_equal(l.enter_rc, 0);
     l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .signal = SIGURG};
-    assert_int_equal(hd_target_open(&l.target, l.tid), 0);
+    assert_int_equal(hd_target_open(&l.target, hd_thread_id_of(l.tid)), 0);
     assert_true(live_capture_spinning(&l, &c));
     assert_true(live_in_spin(c.regs.pc));
     live_end(&l);

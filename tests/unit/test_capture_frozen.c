@@ -234,7 +234,7 @@ static void an_unwatched_thread_is_read_too(void **state) {
     struct hd_target other = {0};
     struct hd_capture c;
     assert_true(live_start_reader(&l, &fd, live_body_read));
-    assert_int_equal(hd_target_open(&other, l.tid), 0);
+    assert_int_equal(hd_target_open(&other, hd_thread_id_of(l.tid)), 0);
     int rc = live_frozen_reading(&other, &c);
     assert_int_equal(rc, 0);
     assert_true(c.stack_bytes > 0 || c.same);

@@ -153,7 +153,7 @@ static void works_by_the_clock_without_any_file(void **state) {
     assert_true(live_capture_in(&l, SYS_read, &c));
     real = hd_os;
     hd_os.open_at = refuse_all;
-    assert_int_equal(hd_target_open(&other, l.tid), -EMFILE);
+    assert_int_equal(hd_target_open(&other, hd_thread_id_of(l.tid)), -EMFILE);
     memset(&c, 0x5a, sizeof c);
     assert_int_equal(hd_capture_take(&other, true, &c), 0);
     assert_int_equal(c.way, HD_WAY_KERNEL);
@@ -186,7 +186,7 @@ static void a_stack_that_cannot_be_read_leaves_the_place_known(void **state) {
     struct hd_target other = {0};
     struct hd_capture c;
     assert_true(live_start_reader(&l, &fd, live_body_read));
-    assert_int_equal(hd_target_open(&other, l.tid), 0);
+    assert_int_equal(hd_target_open(&other, hd_thread_id_of(l.tid)), 0);
     real = hd_os;
     hd_os.read_memory = refuse_memory;
     int rc = live_frozen_reading(&other, &c);
@@ -234,7 +234,7 @@ static void works_with_the_files_that_can_be_opened(void **state) {
     assert_true(live_start_reader(&l, &fd, live_body_read));
     real = hd_os;
     hd_os.open_at = refuse_open;
-    int rc = hd_target_open(&other, l.tid);
+    int rc = hd_target_open(&other, hd_thread_id_of(l.tid));
     hd_os = real;
     assert_int_equal(rc, -EACCES);
     assert_int_equal(hd_capture_sched(&other, &sched), 0);

@@ -134,7 +134,7 @@ static void a_main_threads_stack_is_whole_again_after_it_has_grown(void **state)
     l.memory = hd_os_memory_take(hd_capture_thread_bytes());
     assert_int_equal(hd_capture_thread_enter(l.memory, &l.mailbox), 0);
     l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .signal = SIGURG};
-    assert_int_equal(hd_target_open(&l.target, l.tid), 0);
+    assert_int_equal(hd_target_open(&l.target, hd_thread_id_of(l.tid)), 0);
     assert_int_equal(pthread_create(&l.thread, NULL, capture_the_main_thread, &l), 0);
     spin_deep(&l);
     pthread_join(l.thread, NULL);

@@ -21,7 +21,7 @@ static struct hd_frames *const f = &loop.frames;
 /* A tick is a nanosecond. */
 static int begin(void **state) {
     (void)state;
-    hd_loop_init(&loop, NULL, 1, false, 1ULL << 32, 1000, true);
+    hd_loop_init(&loop, NULL, hd_thread_id_of(1), false, 1ULL << 32, 1000, true);
     f->period_ns = PERIOD;
     return 0;
 }

@@ -28,7 +28,7 @@ static int begin(void **state) {
     (void)state;
     hd_os_clock_init();
     atomic_store(&wake, 0);
-    hd_loop_init(&loop, &wake, 1, false, 1ULL << 32, hd_os_now_ns(), true);
+    hd_loop_init(&loop, &wake, hd_thread_id_of(1), false, 1ULL << 32, hd_os_now_ns(), true);
     return 0;
 }
 
@@ -62,7 +62,7 @@ static void it_runs_from_the_start(void **state) {
     (void)state;
     assert_true(view().running);
     assert_int_equal(view().turn_ticks, atomic_load(&loop.word) >> HD_ACTIVITY_BITS);
-    hd_loop_init(&loop, &wake, 1, false, 1ULL << 32, hd_os_now_ns(), false);
+    hd_loop_init(&loop, &wake, hd_thread_id_of(1), false, 1ULL << 32, hd_os_now_ns(), false);
     assert_false(view().running);
 }
 
@@ -267,7 +267,7 @@ static void the_end_of_a_block_that_is_meant_wakes_who_parked_just_before(void *
     hangdog_loop *handle = (hangdog_loop *)(void *)&watch;
     true_futex_wake = hd_os.futex_wake;
     wakes = 0;
-    hd_loop_init(&watch.loop, &wake, 1, false, 1ULL << 32, hd_os_now_ns(), true);
+    hd_loop_init(&watch.loop, &wake, hd_thread_id_of(1), false, 1ULL << 32, hd_os_now_ns(), true);
     hangdog_expect_block(handle);
     atomic_store(&watch.loop.flags, HD_FLAG_PARKED);
     hd_os.futex_wake = park_again;

@@ -38,7 +38,7 @@ static int start(void **state) {
     waits->recognition = g;
     waits->loop = &watch.loop;
     waits->watch = &watch;
-    watch.loop.tid = getpid();
+    watch.loop.thread = hd_thread_id_of(getpid());
     watch.loop.ns_per_tick_32 = 1ULL << 32;
     hd_stack_copies_init(&waits->left);
     hd_recognise_init(g, &record);

@@ -229,7 +229,7 @@ static void a_full_pool_is_written(void **state) {
 
 static void a_brief_report_has_no_samples_and_no_threads(void **state) {
     (void)state;
-    const struct hd_thread_record thread = {.tid = 5, .cpu_percent = -1};
+    const struct hd_thread_record thread = {.thread = {5}, .cpu_percent = -1};
     add_sample(0x20010, 5);
     report.threads = &thread;
     report.thread_records = 1;

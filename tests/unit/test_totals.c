@@ -62,7 +62,7 @@ static int begin(void **state) {
     hd_clock_begin(&run.clock, counter, ns);
     pass(SECOND);
     hd_clock_pair(&run.clock, counter, ns);
-    hd_loop_init(loop(), NULL, 1, true, 1ULL << 32, counter, false);
+    hd_loop_init(loop(), NULL, hd_thread_id_of(1), true, 1ULL << 32, counter, false);
     run.watches.watch[0].look.summed_ns = ns;
     run.watches.watch[0].use = HD_WATCH_ON;
     run.watches.slots = 1;

@@ -33,14 +33,15 @@ static int fresh(void **state) {
 static void a_hang_is_of_the_thread_that_had_the_loop_when_it_began(void **state) {
     (void)state;
     struct hd_watch *w = hd_watch_at(&run.watches, 0);
-    struct hd_message message = {.type = HD_MSG_TRACK, .generation = 1, .tid = 1};
-    *w = (struct hd_watch){.name = "another", .generation = 2, .loop = {.tid = 2}};
+    struct hd_message message = {.type = HD_MSG_TRACK, .generation = 1, .thread = {1}};
+    *w = (struct hd_watch){.name = "another", .generation = 2, .loop = {.thread = {2}}};
     const struct hd_turn *h = hd_turn_begin(&k, &message);
-    assert_int_equal(h->tid, 1);
+    assert_int_equal(h->thread.number, 1);
     assert_string_equal(h->loop_name, "");
-    message.generation = message.tid = 2;
+    message.generation = 2;
+    message.thread = hd_thread_id_of(2);
     h = hd_turn_begin(&k, &message);
-    assert_int_equal(h->tid, 2);
+    assert_int_equal(h->thread.number, 2);
     assert_string_equal(h->loop_name, "another");
 }
 

@@ -181,12 +181,14 @@ static bool shows_blocked(const struct hd_target *t, const struct hd_proc_status
 static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     struct hd_proc_status then;
     uint64_t before_ns, after_ns;
-    if (!t->blocks || shows_blocked(t, status) || hd_os.thread_cpu_clock(t->tid, &before_ns) < 0) {
+    if (!t->blocks || shows_blocked(t, status) ||
+        hd_os.thread_cpu_clock(hd_thread_id_tid(t->thread), &before_ns) < 0) {
         return t->blocks;
     }
     hd_capture_nap(2 * UNBLOCKED_NS);
     t->blocks = hd_target_status(t, &then) < 0 || shows_blocked(t, &then) ||
-                then.voluntary != status->voluntary || hd_os.thread_cpu_clock(t->tid, &after_ns) < 0 ||
+                then.voluntary != status->voluntary ||
+                hd_os.thread_cpu_clock(hd_thread_id_tid(t->thread), &after_ns) < 0 ||
                 after_ns - before_ns < UNBLOCKED_NS;
     return t->blocks;
 }
@@ -328,7 +330,7 @@ int hd_signalled_take(struct hd_target *t, bool lend, struct hd_capture *out) {
     hd_target_share_bounds(t);
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
     struct hd_instant sent = {.ticks = hd_ticks_read(), .ns = hd_os_now_ns()};
-    int rc = hd_os.signal_thread(hd_os.get_pid(), t->tid, t->signal, sequence);
+    int rc = hd_os.signal_thread(hd_os.get_pid(), hd_thread_id_tid(t->thread), t->signal, sequence);
     if (rc < 0) {
         __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_IDLE), __ATOMIC_RELAXED);
         return rc;

@@ -89,10 +89,10 @@ static int open_file(int tid, const char *name) {
 static void find_bounds(struct hd_target *t) {
     const struct hd_mailbox *m = t->mailbox;
     struct hd_proc_mapping in;
-    if (m->stack_end == 0 && t->tid != hd_os.get_pid()) {
+    if (m->stack_end == 0 && hd_thread_id_tid(t->thread) != hd_os.get_pid()) {
         return;
     }
-    int fd = open_file(t->tid, "maps");
+    int fd = open_file(hd_thread_id_tid(t->thread), "maps");
     if (fd >= 0 && hd_proc_find_mapping(fd, m->stack_end, &in, NULL, 0) == 0 && in.readable && in.writable) {
         t->stack_lo = in.start > m->stack_begin ? in.start : m->stack_begin;
         t->stack_hi = m->stack_end != 0 ? m->stack_end : in.end;
@@ -100,8 +100,9 @@ static void find_bounds(struct hd_target *t) {
     hd_os_close(fd);
 }
 
-int hd_target_open(struct hd_target *t, int tid) {
-    t->tid = tid;
+int hd_target_open(struct hd_target *t, hd_thread_id thread) {
+    int tid = hd_thread_id_tid(thread);
+    t->thread = thread;
     t->syscall_fd = open_file(tid, "syscall");
     t->schedstat_fd = open_file(tid, "schedstat");
     t->status_fd = open_file(tid, "status");
@@ -165,7 +166,7 @@ int hd_target_status(const struct hd_target *t, struct hd_proc_status *out) {
 
 static int read_stat(const struct hd_target *t, struct hd_proc_stat *out) {
     char text[512];
-    long n = read_once(t->tid, "stat", text, sizeof text - 1);
+    long n = read_once(hd_thread_id_tid(t->thread), "stat", text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
     *out = hd_proc_stat_parse(text);
     return n < 0 ? (int)n : out->state == 0 ? -EPROTO : 0;
@@ -220,7 +221,7 @@ int hd_target_sched(const struct hd_target *t, struct hd_sched *out, bool *count
     *out = (struct hd_sched){0};
     int rc = n == -ESRCH ? -ESRCH : 0; /* or it said "0 0 0" */
     if (rc == 0 && kept.pid == 0) {
-        rc = hd_os.thread_cpu_clock(t->tid, &out->cpu_ns);
+        rc = hd_os.thread_cpu_clock(hd_thread_id_tid(t->thread), &out->cpu_ns);
     }
     if (rc < 0) {
         return rc == -EINVAL ? -ESRCH : rc;
@@ -237,12 +238,14 @@ int hd_capture_sched(const struct hd_target *t, struct hd_sched *out) {
 
 bool hd_capture_rests(const struct hd_target *t, const struct hd_sched *since) {
     uint64_t cpu_ns;
-    return !t->only_read && hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns == since->cpu_ns;
+    return !t->only_read && hd_os.thread_cpu_clock(hd_thread_id_tid(t->thread), &cpu_ns) == 0 &&
+           cpu_ns == since->cpu_ns;
 }
 
 void hd_capture_sched_now(const struct hd_target *t, struct hd_sched *sched) {
     uint64_t cpu_ns;
-    if (!t->only_read && hd_os.thread_cpu_clock(t->tid, &cpu_ns) == 0 && cpu_ns > sched->cpu_ns) {
+    if (!t->only_read && hd_os.thread_cpu_clock(hd_thread_id_tid(t->thread), &cpu_ns) == 0 &&
+        cpu_ns > sched->cpu_ns) {
         sched->cpu_ns = cpu_ns; /* where a hypervisor takes the time it may stand still */
     }
 }

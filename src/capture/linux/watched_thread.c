@@ -63,24 +63,19 @@ int hd_capture_signal_init(int signal) {
     if (rc < 0) {
         return rc;
     }
-    if (before.handler != (void *)hd_capture_on_signal) {
-        if (before.handler != (void *)SIG_DFL) { /* an ignored signal stays so in what the program executes */
-            return -EBUSY;
-        }
-        rc = hd_signalled_prepare(signal);
-        if (rc < 0) {
-            return rc;
-        }
+    bool installed = before.handler == (void *)hd_capture_on_signal;
+    if (!installed && before.handler != (void *)SIG_DFL) { /* also an ignored one: see capture.h */
+        return -EBUSY;
+    }
+    rc = hd_signalled_prepare(signal);
+    if (rc == 0 && !installed) {
         rc = hd_os.signal_action(signal, &ours, &before);
-        if (rc < 0) {
-            return rc;
-        }
-        if (before.handler != (void *)SIG_DFL) {
+        if (rc == 0 && before.handler != (void *)SIG_DFL) {
             hd_os.signal_action(signal, &before, NULL); /* the program set one between the two calls */
-            return -EBUSY;
+            rc = -EBUSY;
         }
     }
-    return hd_signalled_prepare(signal);
+    return rc;
 }
 
 void hd_capture_signal_end(void) {
@@ -170,7 +165,7 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     m->stack_hi = m->stack_lo + PAGE_BYTES;
     m->bytes = unused;
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
-    (void)hd_os.signal_thread(hd_os.get_pid(), m->tid, signal, 0);
+    (void)hd_os.signal_thread(hd_os.get_pid(), hd_thread_id_tid(m->thread), signal, 0);
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_IDLE), __ATOMIC_RELEASE);
     m->stack_lo = 0;
     m->stack_hi = 0;
@@ -208,7 +203,7 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
     struct hd_mailbox *m = (void *)((uint8_t *)memory + hd_capture_thread_bytes() - page_bytes());
 
     memset(m, 0, sizeof *m);
-    m->tid = hd_os.get_tid();
+    m->thread = hd_thread_id_self();
     note_stack(m);
     int rc = set_alt_stack(m, memory);
     if (rc < 0) {
@@ -227,7 +222,8 @@ void hd_capture_thread_closed(struct hd_mailbox *m) {
 void *hd_capture_thread_left_over(void) {
     struct hd_mailbox *m = hd_capture_own_mailbox();
     /* in a forked child it is wiped, and the thread is another one's copy */
-    bool over = m != NULL && m->tid == hd_os.get_tid() && __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
+    bool over = m != NULL && hd_thread_id_equal(m->thread, hd_thread_id_self()) &&
+                __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
     return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
                                                    : NULL;
 }

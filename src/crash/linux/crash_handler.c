@@ -21,8 +21,12 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * HD_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+static hd_thread_id own_id(void) {
+    return hd_thread_id_of((int)hd_syscall0(SYS_gettid));
+}
+
 static void store(int signal, const siginfo_t *info, void *context) {
-    hd_crash.tid = (int)hd_syscall0(SYS_gettid);
+    hd_crash.thread = own_id();
     hd_crash.signal = signal;
     hd_crash.code = info->si_code;
     hd_crash.address = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
@@ -88,7 +92,7 @@ void hd_crash_on_signal(int signal, void *info, void *context) {
         atomic_store_explicit(&hd_crash.phase, HD_CRASH_STORED, memory_order_release);
         wake_worker();
     }
-    bool again = !first && hd_crash.tid == (int)hd_syscall0(SYS_gettid);
+    bool again = !first && hd_thread_id_equal(hd_crash.thread, own_id());
     if (!child && !again && atomic_load_explicit(&hd_crash_wake, memory_order_relaxed) != NULL) {
         wait_for_report(now_ns() + HD_CRASH_WAIT_NS, first);
     }

@@ -16,7 +16,7 @@
 /* Who has the terminal is asked now: of a sample that is read late it tells only if the thread has not run
  * since. A shell's command may have come and gone, which has nothing to do with where the shell idles. */
 static bool is_of_now(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c) {
-    return hd_own_terminal(k->probe.proc_fd) == 0 || hd_thread_stands_still(h->tid, &c->sched);
+    return hd_own_terminal(k->probe.proc_fd) == 0 || hd_thread_stands_still(h->thread, &c->sched);
 }
 
 void hd_blocked_send(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c,
@@ -38,14 +38,14 @@ static bool is_epoll_wait(int32_t nr) {
     return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
 }
 
-static bool another_waits_by(const struct hd_worker *k, int tid, int32_t epoll) {
+static bool another_waits_by(const struct hd_worker *k, hd_thread_id thread, int32_t epoll) {
     struct hd_capture call;
     struct hd_proc_tasks tasks;
     bool waits = false;
     hd_proc_tasks_start(&tasks, k->probe.proc_fd);
     for (int other, checked = 0; !waits && checked < SERVERS_MAX && (other = hd_proc_tasks_next(&tasks)) != 0;
          checked++) {
-        waits = other != tid && hd_thread_syscall(k->probe.proc_fd, other, &call) &&
+        waits = other != hd_thread_id_tid(thread) && hd_thread_syscall(k->probe.proc_fd, other, &call) &&
                 is_epoll_wait(call.syscall_nr) && (int32_t)call.syscall_args[0] == epoll;
     }
     hd_proc_tasks_end(&tasks);
@@ -53,10 +53,10 @@ static bool another_waits_by(const struct hd_worker *k, int tid, int32_t epoll) 
 }
 
 /* It has not run, and was not woken to: such a one, without a processor, runs as far as its call tells. */
-static bool still_waits(const struct hd_worker *k, int tid, const struct hd_sched *since) {
+static bool still_waits(const struct hd_worker *k, hd_thread_id thread, const struct hd_sched *since) {
     struct hd_capture call;
-    return hd_thread_syscall(k->probe.proc_fd, tid, &call) && call.syscall_nr == SYS_futex &&
-           hd_thread_stands_still(tid, since);
+    return hd_thread_syscall(k->probe.proc_fd, hd_thread_id_tid(thread), &call) &&
+           call.syscall_nr == SYS_futex && hd_thread_stands_still(thread, since);
 }
 
 /* The thread waits for no lock with an owner, about where its loop waits by an epoll instance, and another
@@ -75,7 +75,7 @@ bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h,
         r->blocked(r->ctx, &w->loop, &how);
     }
     if (how.epoll >= 0) {
-        how.served = another_waits_by(k, h->tid, how.epoll) && still_waits(k, h->tid, &s->sched);
+        how.served = another_waits_by(k, h->thread, how.epoll) && still_waits(k, h->thread, &s->sched);
     }
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);

@@ -107,7 +107,7 @@ static void make_base(struct made *m) {
         .rss_bytes = 123456789,
         .thread_count = 3,
         .loop_name = "main",
-        .loop_tid = m->app.pid,
+        .loop_thread = hd_thread_id_of(m->app.pid),
         .loop_activity = "after-waiting",
         .loop_state = "foreground",
         .loop_scheme = "activity",
@@ -148,20 +148,20 @@ static void add_samples(struct made *m) {
     m->report.timeline_size = 8;
 
     memcpy(m->thread_frames, hot.frame, hot.count * sizeof hot.frame[0]);
-    m->threads[0] = (struct hd_thread_record){.tid = m->app.pid + 3,
+    m->threads[0] = (struct hd_thread_record){.thread = hd_thread_id_of(m->app.pid + 3),
                                               .name = "write-report",
                                               .watched = true,
                                               .cpu_percent = 0.5,
                                               .state = HD_RUN_BLOCKED,
                                               .syscall_nr = 230,
                                               .count = hot.count};
-    m->threads[1] = (struct hd_thread_record){.tid = m->app.pid + 1,
+    m->threads[1] = (struct hd_thread_record){.thread = hd_thread_id_of(m->app.pid + 1),
                                               .name = "worker",
                                               .cpu_percent = 99.9,
                                               .state = HD_RUN_RUNNING,
                                               .syscall_nr = HD_SYSCALL_NONE,
                                               .error = 11};
-    m->threads[2] = (struct hd_thread_record){.tid = m->app.pid + 2,
+    m->threads[2] = (struct hd_thread_record){.thread = hd_thread_id_of(m->app.pid + 2),
                                               .name = "no\xff"
                                                       "end-of-text1",
                                               .cpu_percent = -1,
