@@ -67,7 +67,7 @@ static void say_owner(FILE *out, const json_t *report, const struct live_threads
 
 /* "waits for a read-write lock held for reading by 2 threads" */
 static void say_without_owner(FILE *out, const struct hd_probe *e, const json_t *frames) {
-    const char *name = hd_cause_lock_name(e->lock_kind);
+    const char *name = hd_words_lock_name(e->lock_kind);
     name = name != NULL ? name : report_lock_function(frames);
     fprintf(out, name != NULL ? "waits for %s" : "waits in futex", name);
     if (e->lock_readers != 0) {
@@ -187,7 +187,7 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
     enum hd_cause_kind kind = hd_cause_of_block(e);
     char *detail = detail_of(report, t, i, kind), address[32] = "";
     json_t *cause = json_object();
-    json_object_set_new(cause, "kind", json_string(hd_cause_name(kind)));
+    json_object_set_new(cause, "kind", json_string(hd_words_cause(kind)));
     if (detail != NULL) {
         set_text(cause, "detail", detail);
     }
@@ -196,8 +196,8 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
     set_text(cause, "peer", e->peer);
     set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child_pid : 0);
     set_number(cause, "lock_owner_tid", e->lock_owner_tid);
-    if (kind == HD_CAUSE_LOCK && hd_cause_lock_word(e->lock_kind) != NULL) {
-        set_text(cause, "lock_kind", hd_cause_lock_word(e->lock_kind));
+    if (kind == HD_CAUSE_LOCK && hd_words_lock(e->lock_kind) != NULL) {
+        set_text(cause, "lock_kind", hd_words_lock(e->lock_kind));
     }
     if (e->lock_address != 0) {
         snprintf(address, sizeof address, "0x%lx", (unsigned long)e->lock_address);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/words.h"
+
 #define HD_NS_PER_US 1000ULL
 #define HD_NS_PER_MS 1000000ULL
 #define HD_NS_PER_S 1000000000ULL
@@ -33,26 +35,6 @@ struct hd_regs {
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-enum hd_trust { /* how a frame was found, best first */
-    HD_TRUST_CONTEXT,
-    HD_TRUST_CFI,
-    HD_TRUST_SIGNAL, /* through a signal frame: pc is exact, not a return address */
-    HD_TRUST_FRAME_POINTER,
-    HD_TRUST_SCAN,
-    HD_TRUST_INFERRED,
-};
-
-enum hd_stop { /* why a walk ended */
-    HD_STOP_ROOT,
-    HD_STOP_NO_UNWIND_INFORMATION,
-    HD_STOP_UNREADABLE,
-    HD_STOP_NO_PROGRESS,
-    HD_STOP_LIMIT,
-    HD_STOP_NO_ANSWER,
-    HD_STOP_EXITED,
-    HD_STOP_NO_ROOM, /* no signal was sent: its frame would not fit the thread's stack */
-};
-
 struct hd_frame {
     uint64_t pc;    /* address in memory; a return address unless trust is context or signal */
     uint64_t start; /* where its function begins in memory, 0 when nothing says so */
@@ -74,22 +56,6 @@ static inline uint64_t hd_frame_key(const struct hd_frame *f) {
 }
 
 /* ---- what a capture says ------------------------------------------------------------------ */
-
-enum hd_way {
-    HD_WAY_FROZEN,
-    HD_WAY_SIGNALLED,
-    HD_WAY_SUSPENDED,
-    HD_WAY_KERNEL
-};
-
-enum hd_run_state {
-    HD_RUN_RUNNING,
-    HD_RUN_RUNNABLE,
-    HD_RUN_BLOCKED,
-    HD_RUN_UNINTERRUPTIBLE,
-    HD_RUN_STOPPED,
-    HD_RUN_GONE, /* the thread ended */
-};
 
 /* Scheduling figures of one thread (/proc/self/task/TID/schedstat). Equal figures at two
  * instants prove that the thread did not run in between. A kernel without them: see hd_capture_sched. */

@@ -12,35 +12,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static const char names[HD_CAUSE_KINDS][16] = {
-    [HD_CAUSE_CPU] = "cpu",
-    [HD_CAUSE_LOCK] = "lock",
-    [HD_CAUSE_DISK] = "disk",
-    [HD_CAUSE_NETWORK] = "network",
-    [HD_CAUSE_SLEEP] = "sleep",
-    [HD_CAUSE_CHILD] = "child",
-    [HD_CAUSE_PAGE_FAULT] = "page-fault",
-    [HD_CAUSE_STARVED] = "starved",
-    [HD_CAUSE_UI] = "ui",
-    [HD_CAUSE_GIL] = "gil",
-    [HD_CAUSE_GC] = "gc",
-    [HD_CAUSE_UNKNOWN] = "unknown",
-};
-
-const char *hd_cause_name(enum hd_cause_kind kind) {
-    return (unsigned)kind < HD_CAUSE_KINDS ? names[kind] : names[HD_CAUSE_UNKNOWN];
-}
-
-const char *hd_cause_lock_word(uint8_t kind) {
-    static const char words[HD_LOCK_KINDS][16] = {
-        [HD_LOCK_MUTEX] = "mutex",         [HD_LOCK_READ] = "rwlock-read",
-        [HD_LOCK_WRITE] = "rwlock-write",  [HD_LOCK_CONDITION] = "condition",
-        [HD_LOCK_SEMAPHORE] = "semaphore", [HD_LOCK_BARRIER] = "barrier",
-        [HD_LOCK_GLIB_MUTEX] = "mutex",    [HD_LOCK_PYTHON] = "semaphore",
-    };
-    return kind != HD_LOCK_UNKNOWN && kind < HD_LOCK_KINDS ? words[kind] : NULL;
-}
-
 /* ---- one sample --------------------------------------------------------------------------- */
 
 /* A local service answers over a socket as a remote one does, and has a name; a child's end has none. */

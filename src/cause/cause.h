@@ -7,22 +7,6 @@
 
 #include "cause/probe.h"
 
-enum hd_cause_kind {
-    HD_CAUSE_CPU,
-    HD_CAUSE_LOCK,
-    HD_CAUSE_DISK,
-    HD_CAUSE_NETWORK,
-    HD_CAUSE_SLEEP,
-    HD_CAUSE_CHILD,
-    HD_CAUSE_PAGE_FAULT,
-    HD_CAUSE_STARVED,
-    HD_CAUSE_UI,  /* a part of HD_CAUSE_CPU, and waits for the display's server */
-    HD_CAUSE_GIL, /* Python's global lock */
-    HD_CAUSE_GC,  /* a part of HD_CAUSE_CPU, and waits for the collector's other threads */
-    HD_CAUSE_UNKNOWN,
-    HD_CAUSE_KINDS,
-};
-
 #define HD_DEADLOCK_MAX 8 /* threads in a ring; a longer one is not told */
 
 struct hd_cause {
@@ -75,9 +59,6 @@ void hd_cause_forget_paths(struct hd_cause_sums *s);
 /* Writes all of *out but throttled_ns, major_faults, deadlock and what the group waited for and used, which
  * are zeroed. */
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out);
-const char *hd_cause_name(enum hd_cause_kind kind); /* as in report.schema.json */
-
-const char *hd_cause_lock_word(uint8_t kind); /* the same; NULL: the kind is not known */
 
 /* The time in a garbage collector, running or waiting for its other threads. */
 static inline uint64_t hd_cause_collected_ns(const struct hd_cause_sums *s) {

@@ -35,20 +35,6 @@ enum hd_collector {
     HD_COLLECTOR_V8
 };
 
-/* What a thread in a futex waits for, by the function that it called. */
-enum hd_lock_kind {
-    HD_LOCK_UNKNOWN,
-    HD_LOCK_MUTEX,
-    HD_LOCK_READ,  /* a read-write lock, to read */
-    HD_LOCK_WRITE, /* the same, to write */
-    HD_LOCK_CONDITION,
-    HD_LOCK_SEMAPHORE,
-    HD_LOCK_BARRIER,
-    HD_LOCK_GLIB_MUTEX, /* stores no owner */
-    HD_LOCK_PYTHON,     /* threading.Lock: the same */
-    HD_LOCK_KINDS,
-};
-
 /* One sample's evidence, gathered by the worker. */
 struct hd_probe {
     uint64_t for_ns;        /* how long this sample stands for */

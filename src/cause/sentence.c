@@ -55,20 +55,6 @@ static void say_object(struct hd_text *t, const char *before, const struct hd_pr
     }
 }
 
-const char *hd_cause_lock_name(uint8_t kind) {
-    static const char names[][24] = {
-        [HD_LOCK_MUTEX] = "a mutex",
-        [HD_LOCK_READ] = "a read-write lock",
-        [HD_LOCK_WRITE] = "a read-write lock",
-        [HD_LOCK_CONDITION] = "a condition variable",
-        [HD_LOCK_SEMAPHORE] = "a semaphore",
-        [HD_LOCK_BARRIER] = "a barrier",
-        [HD_LOCK_GLIB_MUTEX] = "a mutex of GLib",
-        [HD_LOCK_PYTHON] = "a lock of Python",
-    };
-    return kind != HD_LOCK_UNKNOWN && kind < HD_LOCK_KINDS ? names[kind] : NULL;
-}
-
 static bool is_read_write(const struct hd_probe *e) {
     return e->lock_kind == HD_LOCK_READ || e->lock_kind == HD_LOCK_WRITE;
 }
@@ -76,7 +62,7 @@ static bool is_read_write(const struct hd_probe *e) {
 /* "waited for a semaphore", "waited for a read-write lock held for reading by 3 threads". Other threads only
  * signal a condition: nothing is said of an owner where there cannot be one. */
 static void say_without_owner(struct hd_text *t, const struct hd_probe *e) {
-    const char *name = hd_cause_lock_name(e->lock_kind);
+    const char *name = hd_words_lock_name(e->lock_kind);
     if (name == NULL) {
         hd_text_str(t, "waited for a condition or lock, owner unknown");
         return;

@@ -15,9 +15,6 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
 /* "ran the toolkit's code in libpango-1.0 (90% of the time)" */
 void hd_cause_say_drawing(struct hd_text *t, const struct hd_cause_sums *s);
 
-/* "a semaphore", for enum hd_lock_kind; NULL: not known. */
-const char *hd_cause_lock_name(uint8_t kind);
-
 /* The thread waits for another one, which waits for a reply of another process: on a condition variable, or
  * on nothing but an event descriptor. Or it waits itself, for a name server. */
 bool hd_cause_waits_for_reply(const struct hd_probe *e);

@@ -41,7 +41,7 @@ static void put_state(struct hd_text *t, const struct hd_thread_record *r) {
     const char *call = r->syscall_nr != HD_SYSCALL_NONE ? hd_syscall_name(r->syscall_nr) : NULL;
     if (r->state < HD_RUN_GONE) {
         hd_text_str(t, "  ");
-        hd_text_str(t, hd_state_names[r->state]);
+        hd_text_str(t, hd_words_run(r->state));
     }
     if (call != NULL && r->state != HD_RUN_RUNNING) {
         hd_text_str(t, " in ");

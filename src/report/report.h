@@ -13,19 +13,6 @@
 #include "report/call_tree.h"
 #include "script/script.h"
 
-enum hd_report_kind {
-    HD_REPORT_HANG,
-    HD_REPORT_LAUNCH,
-    HD_REPORT_BACKGROUND_HANG,
-    HD_REPORT_TOO_MANY_THREADS,
-    HD_REPORT_CPU,
-    HD_REPORT_FRAME_DROP,
-    HD_REPORT_FATAL_HANG,
-    HD_REPORT_CRASH,
-    HD_REPORT_LIVE,
-    HD_REPORT_SESSION,
-};
-
 struct hd_app {
     const char *name, *version, *environment, *executable; /* NULL: left out */
     uint8_t build_id[HD_BUILD_ID_MAX];

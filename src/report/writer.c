@@ -14,23 +14,6 @@
 #define ARCH "aarch64"
 #endif
 
-static const char kinds[][24] = {
-    [HD_REPORT_HANG] = "hang",
-    [HD_REPORT_LAUNCH] = "launch",
-    [HD_REPORT_BACKGROUND_HANG] = "background-hang",
-    [HD_REPORT_TOO_MANY_THREADS] = "too-many-threads",
-    [HD_REPORT_CPU] = "cpu",
-    [HD_REPORT_FRAME_DROP] = "frame-drop",
-    [HD_REPORT_FATAL_HANG] = "fatal-hang",
-    [HD_REPORT_CRASH] = "crash",
-    [HD_REPORT_LIVE] = "live",
-    [HD_REPORT_SESSION] = "session",
-};
-
-static const char *kind_name(enum hd_report_kind kind) {
-    return (size_t)kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "hang";
-}
-
 size_t hd_report_scratch_bytes(void) {
     return sizeof(struct hd_report_scratch);
 }
@@ -73,7 +56,7 @@ void hd_writer_numbers(struct hd_json *j, const void *of, const struct hd_writer
 static void write_head(const struct hd_report *r, struct hd_json *j) {
     hd_json_str(j, "format", "hangdog-report/1");
     hd_json_uuid(j, "id", r->id);
-    hd_json_str(j, "kind", kind_name(r->kind));
+    hd_json_str(j, "kind", hd_words_report(r->kind));
     hd_json_time(j, "started_at", r->started_wall_ns);
     hd_json_u64(j, "duration_ns", r->duration_ns);
     hd_json_u64(j, "excluded_ns", r->excluded_ns);
@@ -165,7 +148,7 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     uint32_t ring = c->deadlock_count;
     const uint32_t ring_max = sizeof c->deadlock / sizeof c->deadlock[0];
     hd_json_object(j, "cause");
-    hd_json_str(j, "kind", hd_cause_name((enum hd_cause_kind)c->kind));
+    hd_json_str(j, "kind", hd_words_cause(c->kind));
     hd_json_fixed(j, "share", c->share < 0 ? 0 : c->share > 1 ? 1 : c->share, 4);
     write_field(j, "detail", c->detail, sizeof c->detail);
     hd_writer_syscall(j, c->syscall_nr);
@@ -181,7 +164,7 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     if (c->lock_owner_tid != 0) {
         hd_json_i64(j, "lock_owner_tid", c->lock_owner_tid);
     }
-    hd_json_str(j, "lock_kind", hd_cause_lock_word(c->lock_kind));
+    hd_json_str(j, "lock_kind", hd_words_lock(c->lock_kind));
     if (ring != 0) {
         hd_json_array(j, "deadlock");
         for (uint32_t i = 0; i < ring && i < ring_max; i++) {
@@ -205,7 +188,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
         hd_json_fixed(j, "cpu_percent", t->cpu_percent, 1);
     }
     if (t->state != HD_THREAD_STATE_UNKNOWN) {
-        hd_json_str(j, "state", t->state < HD_RUN_GONE ? hd_state_names[t->state] : "gone");
+        hd_json_str(j, "state", hd_words_run(t->state));
     }
     if (t->state != HD_RUN_RUNNING) {
         hd_writer_syscall(j, t->syscall_nr);

@@ -24,8 +24,6 @@ struct hd_report_scratch {
     char buffer[8192];
 };
 
-extern const char hd_state_names[HD_RUN_GONE][16];
-
 /* One frame of a "frames" array. `share` < 0: left out. */
 void hd_writer_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
                      double share);

@@ -9,37 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Words as bytes, here and in what else is in every watched process: no pointers for the loader to mend. */
-static const char trust_names[][16] = {
-    [HD_TRUST_CONTEXT] = "context", [HD_TRUST_CFI] = "cfi",
-    [HD_TRUST_SIGNAL] = "signal",   [HD_TRUST_FRAME_POINTER] = "frame-pointer",
-    [HD_TRUST_SCAN] = "scan",       [HD_TRUST_INFERRED] = "inferred",
-};
-static const char stop_names[][24] = {
-    [HD_STOP_ROOT] = "root",
-    [HD_STOP_NO_UNWIND_INFORMATION] = "no-unwind-information",
-    [HD_STOP_UNREADABLE] = "unreadable",
-    [HD_STOP_NO_PROGRESS] = "no-progress",
-    [HD_STOP_LIMIT] = "limit",
-    [HD_STOP_NO_ANSWER] = "no-answer",
-    [HD_STOP_EXITED] = "exited",
-    [HD_STOP_NO_ROOM] = "no-room",
-};
-static const char way_names[][16] = {
-    [HD_WAY_FROZEN] = "frozen",
-    [HD_WAY_SIGNALLED] = "signalled",
-    [HD_WAY_SUSPENDED] = "suspended",
-    [HD_WAY_KERNEL] = "kernel",
-};
-const char hd_state_names[HD_RUN_GONE][16] = {
-    /* in a timeline the schema has no word for who is gone */
-    [HD_RUN_RUNNING] = "running", [HD_RUN_RUNNABLE] = "runnable",
-    [HD_RUN_BLOCKED] = "blocked", [HD_RUN_UNINTERRUPTIBLE] = "uninterruptible",
-    [HD_RUN_STOPPED] = "stopped",
-};
-
-#define NAME_OF(table, value) ((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)
-
 /* ---- frames ------------------------------------------------------------------------------- */
 
 /* Where the frame's module stands in the document; it is put there when it is new. What was sampled may have
@@ -110,16 +79,16 @@ void hd_writer_frame(const struct hd_report *r, struct hd_report_scratch *w, con
     if (share >= 0) {
         hd_json_fixed(j, "share", share, 4);
     }
-    hd_json_str(j, "trust", NAME_OF(trust_names, f->trust));
+    hd_json_str(j, "trust", hd_words_trust(f->trust));
     hd_json_end_object(j);
 }
 
 void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way) {
-    hd_json_str(j, "stop", NAME_OF(stop_names, stop));
+    hd_json_str(j, "stop", hd_words_stop(stop));
     if (cut != 0) {
         hd_json_u64(j, "cut", cut);
     }
-    hd_json_str(j, "capture", NAME_OF(way_names, way));
+    hd_json_str(j, "capture", hd_words_way(way));
 }
 
 void hd_writer_syscall(struct hd_json *j, int32_t nr) {
@@ -209,7 +178,7 @@ static void write_timeline(const struct hd_report *r, struct hd_report_scratch *
         if (e->leaf < HD_TREE_POOL_NODES) {
             hd_json_u64(j, "stack", w->stack_place[e->leaf]);
         }
-        hd_json_str(j, "state", NAME_OF(hd_state_names, e->state));
+        hd_json_str(j, "state", e->state != HD_RUN_GONE ? hd_words_run(e->state) : NULL);
         if (e->state != HD_RUN_RUNNING) {
             hd_writer_syscall(j, e->syscall_nr);
         }

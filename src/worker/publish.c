@@ -22,11 +22,6 @@
 #define THREADS_MANY 64
 #define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* a share of less time says nothing */
 
-static const char state_name[HANGDOG_STATES][16] = {"launch", "foreground", "background",
-                                                    "resume", "suspend",    "quit"};
-static const char activity_name[][16] = {"entry",          "before-timers", "before-sources",
-                                         "before-waiting", "after-waiting", "exit"};
-
 /* ---- the document --------------------------------------------------------------------------- */
 
 /* A hang that ends while the program goes on was in none after all: a lock with a time limit gave up. */
@@ -115,8 +110,8 @@ static void fill(struct hd_worker *k, struct hd_turn *h, const struct hd_hot_pat
         .thread_count = (int)h->threads,
         .loop_name = h->loop_name,
         .loop_thread = h->thread,
-        .loop_activity = activity_name[h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT],
-        .loop_state = state_name[h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND],
+        .loop_activity = hd_words_activity(h->activity <= HANGDOG_EXIT ? h->activity : HANGDOG_EXIT),
+        .loop_state = hd_words_state(h->state < HANGDOG_STATES ? h->state : HANGDOG_STATE_FOREGROUND),
         .loop_scheme = h->scheme,
         .background_ns = background_of(k->run, h),
         .tree = &h->tree,

@@ -33,9 +33,8 @@ void hd_turn_free(struct hd_turn *h) {
 
 static const char *scheme_of(const struct hd_watch *w) {
     bool frames = atomic_load_explicit(&w->loop.frames.presented, memory_order_relaxed) != 0;
-    return atomic_load_explicit(&w->ping, memory_order_relaxed) != NULL ? "ping"
-           : frames                                                     ? "frame"
-                                                                        : "activity";
+    bool ping = atomic_load_explicit(&w->ping, memory_order_relaxed) != NULL;
+    return hd_words_scheme(ping ? HD_SCHEME_PING : frames ? HD_SCHEME_FRAME : HD_SCHEME_ACTIVITY);
 }
 
 struct hd_turn *hd_turn_begin(struct hd_worker *k, const struct hd_message *msg) {

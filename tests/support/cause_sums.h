@@ -35,7 +35,7 @@ static inline void add_times(struct hd_probe e, int times) {
 
 static inline void assert_kind(enum hd_cause_kind kind) {
     hd_cause_decide(&sums, &cause);
-    assert_string_equal(hd_cause_name(cause.kind), hd_cause_name(kind));
+    assert_string_equal(hd_words_cause(cause.kind), hd_words_cause(kind));
 }
 
 static inline enum hd_cause_kind kind_of(struct hd_probe e) {

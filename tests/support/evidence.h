@@ -65,7 +65,7 @@ static inline int tear_down(void **state) {
 static inline const char *cause_of(enum hd_run_state state, int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
     struct hd_capture call = {.state = (uint8_t)state, .syscall_nr = nr, .syscall_args = {a, b, c}};
     hd_probe_read(ctx, caller, &call, NULL, 0, began_ns, &evidence);
-    return hd_cause_name(hd_cause_of_block(&evidence));
+    return hd_words_cause(hd_cause_of_block(&evidence));
 }
 
 static inline const char *cause_blocked(int32_t nr, uint64_t a, uint64_t b, uint64_t c) {

@@ -54,7 +54,7 @@ static void names_the_kind_of_a_lock(void **state) {
         add_times(e, 1);
         assert_kind(HD_CAUSE_LOCK);
         assert_string_equal(cause.detail, cases[i].detail);
-        assert_string_equal(hd_cause_lock_word(cause.lock_kind), cases[i].word);
+        assert_string_equal(hd_words_lock(cause.lock_kind), cases[i].word);
     }
 }
 
