@@ -99,7 +99,7 @@ static int wait_attached(struct bench_program *p, const char *name) {
         if (r == NULL) {
             r = open_state(p->pid);
             p->state = r;
-        } else if (r->magic == HD_RECORD_MAGIC && atomic_load(&r->attached) == 2) {
+        } else if (r->magic == HD_RECORD_MAGIC && atomic_load(&r->status.attached) == 2) {
             return 0;
         }
         bench_sleep_ns(10 * BENCH_MS);
@@ -152,7 +152,7 @@ int bench_program_start(struct bench_program *p, char *const argv[], bool watche
 int bench_program_sure(const struct bench_program *p) {
     const struct hd_record *r = p->state;
     for (int ms = 0; ms < SURE_MS && alive(p->pid); ms += 10) {
-        if (atomic_load(&r->loop_seen) == HD_RECORD_LOOP_CERTAIN) {
+        if (atomic_load(&r->loop.certainty) == HD_RECORD_LOOP_CERTAIN) {
             return 0;
         }
         bench_sleep_ns(10 * BENCH_MS);

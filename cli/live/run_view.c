@@ -189,15 +189,15 @@ static void read_hangs(struct run_view *v, const struct live_process *p, uint64_
         !read_at(p, address, &r, sizeof r) || r.magic != HD_RECORD_MAGIC) {
         return;
     }
-    uint32_t open = atomic_load(&r.hang_open);
-    v->hangs = (struct run_hangs){.count = bounded(atomic_load(&r.hangs)),
-                                  .lost_ns = bounded(atomic_load(&r.hang_ns)),
-                                  .longest_ns = bounded(atomic_load(&r.hang_max_ns)),
+    uint32_t open = atomic_load(&r.open.state);
+    v->hangs = (struct run_hangs){.count = bounded(atomic_load(&r.hangs.count)),
+                                  .lost_ns = bounded(atomic_load(&r.hangs.total_ns)),
+                                  .longest_ns = bounded(atomic_load(&r.hangs.max_ns)),
                                   .lasts = open == HD_RECORD_HANG_LASTS,
                                   .ended = open == HD_RECORD_HANG_ENDED,
-                                  .since_ns = atomic_load(&r.open_since_ns)};
+                                  .since_ns = atomic_load(&r.open.since_ns)};
     v->hangs.for_ns =
-        bounded(v->hangs.ended ? atomic_load(&r.ended_duration_ns) : atomic_load(&r.open_duration_ns));
+        bounded(v->hangs.ended ? atomic_load(&r.open.ended_duration_ns) : atomic_load(&r.open.duration_ns));
 }
 
 bool run_view_read(struct run_view *v, const struct live_process *p) {

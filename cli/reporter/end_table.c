@@ -72,7 +72,8 @@ static void print_rows(const struct reporter *r) {
 
 void end_table_print(const struct reporter *r, uint64_t ran_ns) {
     char ran[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], text[512];
-    uint64_t hangs = atomic_load(&r->records->hangs), hang_ns = atomic_load(&r->records->hang_ns);
+    uint64_t hangs = atomic_load(&r->records->hangs.count),
+             hang_ns = atomic_load(&r->records->hangs.total_ns);
     double share = ran_ns == 0 ? 0 : hang_ns < ran_ns ? (double)hang_ns / (double)ran_ns : 1;
     unsigned percent =
         (unsigned)(100.0 * share + 0.5); /* of several threads, or of a hostile record: all of it */

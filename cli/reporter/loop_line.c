@@ -16,8 +16,8 @@ static void read_place(struct reporter *r, struct hd_record *c, bool with_names)
     if (with_names && r->names && r->symbolizer == NULL) {
         r->symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     }
-    loop_place_read(&r->shared->loop, r->options->pid, atomic_load(&c->loop_call_pc),
-                    atomic_load(&c->loop_caller_pc), with_names ? r->symbolizer : NULL);
+    loop_place_read(&r->shared->loop, r->options->pid, atomic_load(&c->loop.call_pc),
+                    atomic_load(&c->loop.caller_pc), with_names ? r->symbolizer : NULL);
 }
 
 /* "watching the loop of redis-server[8605]: epoll_wait in aeApiPoll" */
@@ -39,9 +39,9 @@ static void print_loop(struct reporter *r, struct hd_record *c) {
 
 uint64_t loop_line_print(struct reporter *r, uint64_t now_ns) {
     struct hd_record *c = r->records;
-    bool seen = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP,
+    bool seen = atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY,
          wanted = !r->options->quiet && !r->options->json;
-    uint64_t caller_pc = atomic_load(&c->loop_caller_pc);
+    uint64_t caller_pc = atomic_load(&c->loop.caller_pc);
     if (seen && wanted && r->on_terminal && !r->shared->loop_printed) {
         r->shared->loop_printed = true;
         print_loop(r, c);

@@ -112,7 +112,7 @@ static const char *thread_words(const struct main_thread *t, const char *spent) 
 /* "the main thread spent ... and never called poll, select or epoll_wait" */
 static void put_reason(char *to, size_t size, const struct reporter *r) {
     char spent[256], waited[RENDER_DURATION_BYTES];
-    unsigned long long waits = atomic_load(&r->records->waits);
+    unsigned long long waits = atomic_load(&r->records->loop.waits);
     const struct main_thread *t = &r->shared->main_thread;
     put_spent(spent, sizeof spent, t);
     if (waits != 0 && main_thread_most(t) == MAIN_THREAD_LOOP) {
@@ -122,7 +122,7 @@ static void put_reason(char *to, size_t size, const struct reporter *r) {
         snprintf(to, size, "%s %s%snever called " CALLS, thread_words(t, spent), spent,
                  spent[0] != '\0' ? " and " : "");
     } else {
-        render_duration(waited, (int64_t)atomic_load(&r->records->waited_ns));
+        render_duration(waited, (int64_t)atomic_load(&r->records->loop.waited_ns));
         snprintf(to, size, "%s %s%swaited in " CALLS " %llu time%s, %s in all", thread_words(t, spent), spent,
                  spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited);
     }
@@ -207,7 +207,7 @@ bool no_loop_print_start(const struct reporter *r, uint64_t ran_ns, const char *
     struct remedies m = {.count = 0};
     char how[64], text[TEXT_BYTES];
     uint32_t count;
-    if (ran_ns > START_NS || atomic_load(&r->records->waits) != 0 ||
+    if (ran_ns > START_NS || atomic_load(&r->records->loop.waits) != 0 ||
         child_samples_loop(&r->shared->children, &count) != NULL ||
         r->shared->main_thread.spent_ns[MAIN_THREAD_CHILD] != 0 ||
         !put_failure(how, sizeof how, r->shared->end.status)) {
@@ -226,7 +226,7 @@ static void add_remedies(struct remedies *m, const struct reporter *r, const cha
     const struct reporter_options *o = r->options;
     enum main_thread_state most = main_thread_most(t);
     char text[TEXT_BYTES], options[96];
-    bool waited = atomic_load(&r->records->waits) != 0, child = t->spent_ns[MAIN_THREAD_CHILD] != 0;
+    bool waited = atomic_load(&r->records->loop.waits) != 0, child = t->spent_ns[MAIN_THREAD_CHILD] != 0;
     if (add_child(m, r, reason)) {
         return;
     }
@@ -283,7 +283,7 @@ static void put_caller(char *to, size_t size, const struct loop_place *l) {
 void no_loop_print_option(const struct reporter *r, const char *ran) {
     struct remedies m = {.count = 0};
     const struct loop_place *l = &r->shared->loop;
-    bool waited = atomic_load(&r->records->waits) != 0;
+    bool waited = atomic_load(&r->records->loop.waits) != 0;
     char text[TEXT_BYTES], reason[REASON_BYTES], caller[256], option[96];
     main_thread_end(&r->shared->main_thread, r->shared->end.ended_ns);
     snprintf(text, sizeof text,
@@ -322,8 +322,8 @@ static void put_dropped(char *to, size_t size, struct reporter *r, const struct 
 void no_loop_print_unsure(const struct reporter *r, const char *ran) {
     const struct settle_dropped *dropped = &r->shared->dropped;
     char what[TEXT_BYTES / 4], waited[RENDER_DURATION_BYTES], threshold[RENDER_DURATION_BYTES], why[256];
-    unsigned long long waits = atomic_load(&r->records->waits);
-    uint64_t waited_ns = atomic_load(&r->records->waited_ns);
+    unsigned long long waits = atomic_load(&r->records->loop.waits);
+    uint64_t waited_ns = atomic_load(&r->records->loop.waited_ns);
     struct remedies m = {.count = 0};
     char text[TEXT_BYTES];
     render_duration(waited, (int64_t)waited_ns);

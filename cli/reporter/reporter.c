@@ -49,7 +49,7 @@ static bool is_of_this_run(const struct reporter *r, const json_t *report) {
     const char *session = report_text(json_object_get(report, "app"), "session");
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         char text[37];
-        if (i == 0 || atomic_load(&r->records[i].owner) != 0) {
+        if (i == 0 || atomic_load(&r->records[i].owner.pid) != 0) {
             hd_uuid_text(r->records[i].options.session, text);
             if (strcmp(text, session) == 0) {
                 return true;
@@ -68,13 +68,13 @@ static uint64_t age_of(const struct reporter *r, const struct printed_report *p,
     bool failed = false;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->records[i];
-        failed |= atomic_load(&c->spool_failed) != 0;
+        failed |= atomic_load(&c->losses.spool_failures) != 0;
         uint32_t open =
-            i == 0 || atomic_load(&c->owner) != 0 ? atomic_load(&c->hang_open) : HD_RECORD_NO_HANG;
+            i == 0 || atomic_load(&c->owner.pid) != 0 ? atomic_load(&c->open.state) : HD_RECORD_NO_HANG;
         char id[37];
-        hd_uuid_text(c->open_id, id);
+        hd_uuid_text(c->open.hang_id, id);
         if ((open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED) && strcmp(id, p->id) == 0) {
-            return open == HD_RECORD_HANG_LASTS ? atomic_load(&c->open_duration_ns) : 0;
+            return open == HD_RECORD_HANG_LASTS ? atomic_load(&c->open.duration_ns) : 0;
         }
     }
     return failed ? 0 : p->lasted_ns + (now - p->seen_ns);
@@ -269,7 +269,7 @@ static uint64_t sample_main_thread(struct reporter *r, uint64_t now) {
     const struct reporter_options *o = r->options;
     uint32_t all = (UINT32_C(1) << o->threads->count) - 1;
     bool threads = (atomic_load(&r->records->threads_seen) & all) != all;
-    if (o->quiet || (atomic_load(&r->records->loop_seen) != HD_RECORD_NO_LOOP && !threads)) {
+    if (o->quiet || (atomic_load(&r->records->loop.certainty) != HD_RECORD_NO_LOOP && !threads)) {
         return UINT64_MAX;
     }
     return main_thread_sample(&r->shared->main_thread, o->pid, o->decided->started_ns, now, threads);

@@ -46,21 +46,24 @@ static const char *unwatched_reason(enum hd_unwatched why) {
 }
 
 static const char *reason_of(const struct hd_record *c) {
-    return unwatched_reason((enum hd_unwatched)atomic_load(&c->unwatched));
+    return unwatched_reason((enum hd_unwatched)atomic_load(&c->status.unwatched));
 }
 
 static bool is_whole(const struct reporter *r) {
-    return reason_of(r->records) == NULL && atomic_load(&r->records->loop_seen) != HD_RECORD_NO_LOOP;
+    return reason_of(r->records) == NULL && atomic_load(&r->records->loop.certainty) != HD_RECORD_NO_LOOP;
 }
 
 static bool is_child(const struct hd_record *c) {
-    return atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 && c->options.of_child;
+    return atomic_load(&c->owner.pid) != 0 && atomic_load(&c->owner.superseded_ns) == 0 &&
+           c->options.of_child;
 }
 
 static void print_unwatched_children(const struct reporter *r) {
-    unsigned count[HD_UNWATCHED_KINDS] = {[HD_UNWATCHED_EXEC] = atomic_load(&r->records->children_unwatched)};
+    unsigned count[HD_UNWATCHED_KINDS] = {[HD_UNWATCHED_EXEC] =
+                                              atomic_load(&r->records->shared.children_unwatched)};
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        uint32_t why = is_child(&r->records[i]) ? atomic_load(&r->records[i].unwatched) : HD_UNWATCHED_NOT;
+        uint32_t why =
+            is_child(&r->records[i]) ? atomic_load(&r->records[i].status.unwatched) : HD_UNWATCHED_NOT;
         if (why < HD_UNWATCHED_KINDS) {
             count[why]++;
         }
@@ -93,7 +96,7 @@ static void print_missing_threads(const struct reporter *r) {
         size_t n = strlen(seen);
         snprintf(seen + n, sizeof seen - n, "%s%s", n > 0 ? ", " : "; seen: ", t->thread[i]);
     }
-    for (size_t i = 0; i < wanted->count && atomic_load(&r->records->attached) != 0; i++) {
+    for (size_t i = 0; i < wanted->count && atomic_load(&r->records->status.attached) != 0; i++) {
         if ((threads_seen(r) >> i & 1) == 0) {
             print_error("--thread %s: none waited%s", wanted->text[i], seen);
         }
@@ -105,7 +108,7 @@ static void print_missing_crash(const struct reporter *r) {
     static const int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     const struct hd_record *c = r->records;
     int status = r->shared->end.status;
-    bool wanted = c->options.crash && atomic_load(&c->attached) != 0 && reason_of(c) == NULL;
+    bool wanted = c->options.crash && atomic_load(&c->status.attached) != 0 && reason_of(c) == NULL;
     if (!wanted || r->shared->crash_reported || !WIFSIGNALED(status)) {
         return;
     }
@@ -121,9 +124,10 @@ static void print_missing_crash(const struct reporter *r) {
 static void print_missing(const struct reporter *r) {
     json_file_print_missing(r);
     struct hd_record *c = r->records;
-    unsigned long long failed = atomic_load(&c->spool_failed), dropped = atomic_load(&c->reports_dropped);
-    unsigned long long all = atomic_load(&c->hangs) + 1; /* the session's too */
-    int error = atomic_load(&c->spool_error);
+    unsigned long long failed = atomic_load(&c->losses.spool_failures),
+                       dropped = atomic_load(&c->losses.dropped_reports);
+    unsigned long long all = atomic_load(&c->hangs.count) + 1; /* the session's too */
+    int error = atomic_load(&c->losses.spool_error);
     if (error != 0 && failed != 0) {
         print_error("%llu of %llu reports lost: cannot write '%.500s': %s", failed,
                     all > failed ? all : failed, c->options.spool, strerror(error));
@@ -133,7 +137,7 @@ static void print_missing(const struct reporter *r) {
                     cli_plural((int64_t)dropped, "", "s"), c->options.spool, HD_SPOOL_REPORTS,
                     HD_SPOOL_BYTES >> 20);
     }
-    if (atomic_load(&c->attached) != 0 && !proc_is_ours()) {
+    if (atomic_load(&c->status.attached) != 0 && !proc_is_ours()) {
         print_error_try("mount -t proc proc /proc", "no stacks: /proc is of another PID namespace");
     }
     print_missing_threads(r);
@@ -187,7 +191,7 @@ static void print_skipped(const struct reporter *r, unsigned long skipped) {
 /* ---- the run ---------------------------------------------------------------------------------- */
 
 static void print_unwatched(const struct reporter *r, const char *ran, const char *why) {
-    bool ever = atomic_load(&r->records->attached) > 1;
+    bool ever = atomic_load(&r->records->status.attached) > 1;
     char text[1024];
     snprintf(text, sizeof text, "%.255s ran for %s, %s: %s", r->options->name, ran,
              ever ? "not watched to its end" : "not watched", why);
@@ -209,8 +213,8 @@ static void print_run(const struct reporter *r) {
     char ran[RENDER_DURATION_BYTES];
     render_duration(ran, (int64_t)ran_ns);
     const char *why = reason_of(c);
-    uint32_t seen = atomic_load(&c->loop_seen);
-    if (atomic_load(&c->attached) == 0) {
+    uint32_t seen = atomic_load(&c->loop.certainty);
+    if (atomic_load(&c->status.attached) == 0) {
         print_unwatched(r, ran, "it dropped LD_PRELOAD");
     } else if (why != NULL) {
         print_unwatched(r, ran, why);
@@ -220,10 +224,10 @@ static void print_run(const struct reporter *r) {
         no_loop_print_option(r, ran);
     } else if (seen == HD_RECORD_NO_LOOP) {
         no_loop_print(r, ran);
-    } else if (atomic_load(&c->hangs) != 0) {
+    } else if (atomic_load(&c->hangs.count) != 0) {
         end_table_print(r, ran_ns);
         no_loop_print_children(r, "these are hangs of the program's own process");
-    } else if (seen == HD_RECORD_LOOP_UNSURE) {
+    } else if (seen == HD_RECORD_LOOP_DOUBTFUL) {
         no_loop_print_unsure(r, ran);
     } else {
         print_no_hang(r, ran);

@@ -175,7 +175,7 @@ static void settle(struct watched *w) {
     record_mirror_remove(&r->decided);
     previous_note(&w->previous, &r->run, r->reporter.killed);
     shared->survivor =
-        atomic_load(&r->run.record->attached) != 0 ? survivors_find(&r->run, r->reporter.pid) : 0;
+        atomic_load(&r->run.record->status.attached) != 0 ? survivors_find(&r->run, r->reporter.pid) : 0;
     shared->end = r->run;
 }
 

@@ -51,7 +51,7 @@ static void wait_for_reporter(struct runner *r) {
 }
 
 void runner_finish_reporter(struct runner *r, const struct reporter_options *o) {
-    unsigned long long hangs = atomic_load(&r->run.record->hangs);
+    unsigned long long hangs = atomic_load(&r->run.record->hangs.count);
     reporter_finish(&r->reporter);
     wait_for_reporter(r);
     if (!r->reporter.done && !o->quiet && output_has_space()) {

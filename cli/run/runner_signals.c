@@ -16,8 +16,8 @@
 static struct hd_record *record_of_image(const struct runner *r) {
     for (unsigned i = 1; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->run.record[i];
-        if (atomic_load(&c->owner) == (uint32_t)r->run.child && !c->options.of_child &&
-            atomic_load(&c->superseded_ns) == 0) {
+        if (atomic_load(&c->owner.pid) == (uint32_t)r->run.child && !c->options.of_child &&
+            atomic_load(&c->owner.superseded_ns) == 0) {
             return c;
         }
     }
@@ -26,7 +26,7 @@ static struct hd_record *record_of_image(const struct runner *r) {
 
 static void note_continued(struct runner *r, uint64_t now_ns) {
     if (r->stopped_at_ns != 0 && r->stopped_at_ns < now_ns) {
-        atomic_fetch_add(&record_of_image(r)->stopped_ns, now_ns - r->stopped_at_ns);
+        atomic_fetch_add(&record_of_image(r)->runner.stopped_ns, now_ns - r->stopped_at_ns);
     }
     r->stopped_at_ns = 0;
 }
@@ -129,7 +129,7 @@ static void forget(struct runner *r, const sigset_t *seen) {
 static void pass_on(const struct runner *r, const struct signalfd_siginfo *info) {
     int signal = (int)info->ssi_signo;
     if (signal == SIGTERM) { /* before it comes: the program's next turn is its end */
-        atomic_store(&record_of_image(r)->quits, 1);
+        atomic_store(&record_of_image(r)->runner.quits, 1);
     }
     if (info->ssi_code == SI_QUEUE) {
         sigqueue(r->run.child, signal, (union sigval){.sival_ptr = (void *)(uintptr_t)info->ssi_ptr});

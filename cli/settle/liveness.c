@@ -29,16 +29,16 @@ static uint64_t space_of(const char *pid, const char *kind) {
 
 /* Whether this is the process that has the number of the record's owner in its namespace. */
 static bool is_numbered(const char *pid, const struct hd_record *c) {
-    uint64_t space = atomic_load(&c->owner_space);
+    uint64_t space = atomic_load(&c->owner.pid_namespace);
     return space != 0 && space_of(pid, "pid") == space &&
-           proc_number((pid_t)strtol(pid, NULL, 10), "NSpid:", 10) == atomic_load(&c->owner);
+           proc_number((pid_t)strtol(pid, NULL, 10), "NSpid:", 10) == atomic_load(&c->owner.pid);
 }
 
 /* It began after the owner's last sign of life: the number was given again. False also where that cannot be
  * told. What the machine was suspended since is in one of the times only, in favour of the owner. */
 static bool is_another(pid_t here, const struct hd_record *c) {
     char pid[16];
-    uint64_t boot_ns, now_ns = hd_os_now_ns(), alive_ns = atomic_load(&c->alive_ns);
+    uint64_t boot_ns, now_ns = hd_os_now_ns(), alive_ns = atomic_load(&c->status.alive_ns);
     uint64_t last_ns = alive_ns > c->options.started_ns ? alive_ns : c->options.started_ns;
     snprintf(pid, sizeof pid, "%d", (int)here);
     uint64_t began_ns = proc_stat(here).started_boot_ns;
@@ -69,8 +69,8 @@ static pid_t find(const struct hd_record *c) {
 }
 
 pid_t liveness_pid(const struct hd_record *c) {
-    pid_t owner = (pid_t)atomic_load(&c->owner), found = 0;
-    uint64_t space = atomic_load(&c->owner_space);
+    pid_t owner = (pid_t)atomic_load(&c->owner.pid), found = 0;
+    uint64_t space = atomic_load(&c->owner.pid_namespace);
     if (space == 0 || space == space_of("self", "pid")) {
         found = kill(owner, 0) == 0 || errno == EPERM ? owner : 0;
     } else {

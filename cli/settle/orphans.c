@@ -59,8 +59,9 @@ static bool is_ours(const struct hd_record *table) {
 static bool is_alive_unlocked(const struct hd_record *table) {
     for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
-        if (atomic_load(&c->owner) != 0 && atomic_load(&c->superseded_ns) == 0 &&
-            (atomic_load(&c->unwatched) == HD_UNWATCHED_EXEC || atomic_load(&c->mirrored_ns) != 0)) {
+        if (atomic_load(&c->owner.pid) != 0 && atomic_load(&c->owner.superseded_ns) == 0 &&
+            (atomic_load(&c->status.unwatched) == HD_UNWATCHED_EXEC ||
+             atomic_load(&c->runner.mirrored_ns) != 0)) {
             pid_t owner = liveness_pid(c);
             if (owner != 0 && owner != getpid()) {
                 return true;
@@ -71,16 +72,16 @@ static bool is_alive_unlocked(const struct hd_record *table) {
 }
 
 static bool died_in_a_hang(const struct hd_record *c) {
-    return atomic_load(&c->owner) != 0 && !c->options.of_child &&
-           atomic_load(&c->hang_open) == HD_RECORD_HANG_FATAL;
+    return atomic_load(&c->owner.pid) != 0 && !c->options.of_child &&
+           atomic_load(&c->open.state) == HD_RECORD_HANG_FATAL;
 }
 
 static void print_fatal_hang(const struct hd_record *c, const char *spool) {
     char id[37], where[16 * HD_RECORD_STRING];
-    hd_uuid_text(c->open_id, id);
+    hd_uuid_text(c->open.hang_id, id);
     quote_spool(where, sizeof where, spool);
     print_error("the run before died in a hang of %.1f s; more: %s show %s%s",
-                (double)atomic_load(&c->open_duration_ns) / HD_NS_PER_S, shell_own_command(),
+                (double)atomic_load(&c->open.duration_ns) / HD_NS_PER_S, shell_own_command(),
                 id + strlen(id) - ID_DIGITS, where);
 }
 
@@ -88,7 +89,7 @@ static void print_fatal_hang(const struct hd_record *c, const char *spool) {
 static void note_ends(const struct hd_record *table, const char *spool, bool quiet) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
-        if (died_in_a_hang(c) && atomic_load(&c->mirrored_ns) != 0) {
+        if (died_in_a_hang(c) && atomic_load(&c->runner.mirrored_ns) != 0) {
             previous_note_fatal_hang(spool, c->options.app_name);
         }
         if (died_in_a_hang(c) && !quiet) {

@@ -179,11 +179,11 @@ static const struct hd_record *last_of(const struct run_result *r, bool *loop_se
     *loop_seen = false;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         const struct hd_record *c = &r->record[i];
-        if (atomic_load(&c->owner) != (uint32_t)r->child || c->options.of_child) {
+        if (atomic_load(&c->owner.pid) != (uint32_t)r->child || c->options.of_child) {
             continue;
         }
-        *loop_seen |= atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
-        last = atomic_load(&c->superseded_ns) == 0 ? c : last;
+        *loop_seen |= atomic_load(&c->loop.certainty) != HD_RECORD_NO_LOOP;
+        last = atomic_load(&c->owner.superseded_ns) == 0 ? c : last;
     }
     return last;
 }
@@ -204,7 +204,7 @@ static const char *how(const struct previous *p, const struct run_result *r, con
         return "clean";
     }
     int by = WTERMSIG(r->status);
-    bool hung = last != NULL && atomic_load(&last->hang_open) == HD_RECORD_HANG_FATAL;
+    bool hung = last != NULL && atomic_load(&last->open.state) == HD_RECORD_HANG_FATAL;
     if (by == SIGKILL && was_memory_short(p)) {
         return "out-of-memory";
     }

@@ -62,53 +62,53 @@ static void keep_own(struct hd_record_options *to, const struct hd_record_option
 
 static void check_turns(struct hd_record *to) {
     for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
-        check_sum(&to->turn_histogram[i]);
+        check_sum(&to->turns.histogram[i]);
     }
-    check_sum(&to->frames);
-    check_sum(&to->frames_dropped);
-    check_sum(&to->frame_ns);
-    check_sum(&to->hitch_ns);
+    check_sum(&to->frames.count);
+    check_sum(&to->frames.dropped);
+    check_sum(&to->frames.total_ns);
+    check_sum(&to->frames.hitch_ns);
     for (unsigned i = 0; i < HD_FRAME_BUCKETS; i++) {
-        check_sum(&to->frame_histogram[i]);
+        check_sum(&to->frames.histogram[i]);
     }
 }
 
 static void check_sums(struct hd_record *to) {
 #define SUM(name) offsetof(struct hd_record, name)
-    static const size_t sums[] = {SUM(superseded_ns),
-                                  SUM(image_ns),
-                                  SUM(alive_ns),
-                                  SUM(open_since_ns),
-                                  SUM(open_duration_ns),
-                                  SUM(ended_duration_ns),
-                                  SUM(waits),
-                                  SUM(waited_ns),
-                                  SUM(hangs),
-                                  SUM(hang_ns),
-                                  SUM(hang_max_ns),
-                                  SUM(reports),
-                                  SUM(reports_whole),
-                                  SUM(mirrored_ns),
-                                  SUM(idle_ns),
-                                  SUM(busy_ns),
-                                  SUM(launch_ns),
-                                  SUM(foreground_ns),
-                                  SUM(foreground_since_ns),
-                                  SUM(samples),
-                                  SUM(signals),
-                                  SUM(interrupted_syscalls),
-                                  SUM(restarted_syscalls),
-                                  SUM(pause_max_ns),
-                                  SUM(pause_total_ns),
-                                  SUM(cpu_ns),
-                                  SUM(late_max_ns),
-                                  SUM(spool_failed),
-                                  SUM(reports_dropped),
-                                  SUM(suppressed),
-                                  SUM(suppressed_ns),
-                                  SUM(suppressed_max_ns),
-                                  SUM(withdrawn),
-                                  SUM(stopped_ns)};
+    static const size_t sums[] = {SUM(owner.superseded_ns),
+                                  SUM(owner.image_ns),
+                                  SUM(status.alive_ns),
+                                  SUM(open.since_ns),
+                                  SUM(open.duration_ns),
+                                  SUM(open.ended_duration_ns),
+                                  SUM(loop.waits),
+                                  SUM(loop.waited_ns),
+                                  SUM(hangs.count),
+                                  SUM(hangs.total_ns),
+                                  SUM(hangs.max_ns),
+                                  SUM(hangs.reports),
+                                  SUM(hangs.complete_reports),
+                                  SUM(runner.mirrored_ns),
+                                  SUM(turns.idle_ns),
+                                  SUM(turns.busy_ns),
+                                  SUM(turns.launch_ns),
+                                  SUM(turns.foreground_ns),
+                                  SUM(turns.foreground_since_ns),
+                                  SUM(cost.samples),
+                                  SUM(cost.signals),
+                                  SUM(cost.interrupted_syscalls),
+                                  SUM(cost.restarted_syscalls),
+                                  SUM(cost.pause_max_ns),
+                                  SUM(cost.pause_total_ns),
+                                  SUM(cost.cpu_ns),
+                                  SUM(cost.late_max_ns),
+                                  SUM(losses.spool_failures),
+                                  SUM(losses.dropped_reports),
+                                  SUM(losses.suppressed),
+                                  SUM(losses.suppressed_ns),
+                                  SUM(losses.suppressed_max_ns),
+                                  SUM(losses.withdrawn),
+                                  SUM(runner.stopped_ns)};
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
         check_sum((_Atomic uint64_t *)(void *)((char *)to + sums[i]));
     }
@@ -127,18 +127,18 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
     if (!first) {
         keep_own(&to->options, &own);
     }
-    check_id(to->session_id);
-    check_id(to->open_id);
-    check_state(&to->unwatched, HD_UNWATCHED_KINDS);
-    check_state(&to->clean, HD_RECORD_STOPPED_EARLY + 1);
-    check_state(&to->loop_seen, HD_RECORD_LOOP_CERTAIN + 1);
-    check_state(&to->hang_open, HD_RECORD_HANG_FATAL + 1);
+    check_id(to->open.session_id);
+    check_id(to->open.hang_id);
+    check_state(&to->status.unwatched, HD_UNWATCHED_KINDS);
+    check_state(&to->status.end, HD_RECORD_STOPPED_EARLY + 1);
+    check_state(&to->loop.certainty, HD_RECORD_LOOP_CERTAIN + 1);
+    check_state(&to->open.state, HD_RECORD_HANG_FATAL + 1);
     check_sums(to);
     check_turns(to);
-    if (atomic_load(&to->owner) > INT32_MAX) { /* no process has that number */
-        atomic_store(&to->owner, 0);
+    if (atomic_load(&to->owner.pid) > INT32_MAX) { /* no process has that number */
+        atomic_store(&to->owner.pid, 0);
     }
-    if (atomic_load(&to->spool_error) < 0 || atomic_load(&to->spool_error) > 4095) {
-        atomic_store(&to->spool_error, 0);
+    if (atomic_load(&to->losses.spool_error) < 0 || atomic_load(&to->losses.spool_error) > 4095) {
+        atomic_store(&to->losses.spool_error, 0);
     }
 }

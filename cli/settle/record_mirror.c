@@ -79,17 +79,17 @@ static void drop(struct record_mirror *m) {
 }
 
 static bool has_open_hang(const struct hd_record *c) {
-    uint32_t open = atomic_load(&c->hang_open);
-    return atomic_load(&c->owner) != 0 && (open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED);
+    uint32_t open = atomic_load(&c->open.state);
+    return atomic_load(&c->owner.pid) != 0 && (open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED);
 }
 
 /* The first one is always there: it says of what form the file is. */
 static void copy_one(struct record_mirror *m, int fd, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
     m->copy.options.exec_mode = 1; /* it is settled as one of --exec */
-    atomic_store(&m->copy.mirrored_ns, now);
+    atomic_store(&m->copy.runner.mirrored_ns, now);
     if (!open) {
-        atomic_store(&m->copy.owner, 0);
+        atomic_store(&m->copy.owner.pid, 0);
     }
     m->copied[i] =
         pwrite(fd, &m->copy, sizeof m->copy, (off_t)(i * sizeof m->copy)) == sizeof m->copy && open;
@@ -121,7 +121,7 @@ static uint64_t update(struct record_mirror *m) {
         bool open = has_open_hang(&m->records[i]);
         if (open || m->copied[i] || i == 0) {
             copy_one(m, fd, i, open, now);
-            uint64_t part_ns = atomic_load(&m->copy.open_duration_ns) / PARTS;
+            uint64_t part_ns = atomic_load(&m->copy.open.duration_ns) / PARTS;
             apart_ns = open && part_ns < apart_ns ? part_ns : apart_ns;
         }
     }

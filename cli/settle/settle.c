@@ -24,8 +24,8 @@
 static int note(struct hd_record *c, int rc) {
     int32_t none = 0;
     if (rc != 0) {
-        atomic_fetch_add(&c->spool_failed, 1);
-        atomic_compare_exchange_strong(&c->spool_error, &none, -rc);
+        atomic_fetch_add(&c->losses.spool_failures, 1);
+        atomic_compare_exchange_strong(&c->losses.spool_error, &none, -rc);
     }
     return rc;
 }
@@ -48,7 +48,7 @@ static void path_of(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES], 
 
 /* Where the hang that was open at the end has its report. */
 static void path_of_open(const struct hd_record *c, enum hd_spool_file what, char path[4096]) {
-    path_of(c, c->open_id, what, path);
+    path_of(c, c->open.hang_id, what, path);
 }
 
 /* The program wrote the id: it may be that of another run's report, which stays as it is. */
@@ -68,11 +68,11 @@ static uint64_t duration_of(const json_t *report) {
 /* The process counted a hang that ended. */
 static void uncount(struct hd_record *c, const json_t *report) {
     uint64_t duration_ns = duration_of(report);
-    if (json_is_true(json_object_get(report, "complete")) && atomic_load(&c->hangs) > 0) {
-        atomic_fetch_sub(&c->hangs, 1);
-        uint64_t all_ns = atomic_load(&c->hang_ns);
-        atomic_store(&c->hang_ns, all_ns > duration_ns ? all_ns - duration_ns : 0);
-        atomic_fetch_add(&c->withdrawn, 1);
+    if (json_is_true(json_object_get(report, "complete")) && atomic_load(&c->hangs.count) > 0) {
+        atomic_fetch_sub(&c->hangs.count, 1);
+        uint64_t all_ns = atomic_load(&c->hangs.total_ns);
+        atomic_store(&c->hangs.total_ns, all_ns > duration_ns ? all_ns - duration_ns : 0);
+        atomic_fetch_add(&c->losses.withdrawn, 1);
     }
 }
 
@@ -98,15 +98,15 @@ static bool drop(struct hd_record *c, const char *path, struct settle_dropped *d
 /* A program that was ended while its thread had no loop yet, or one that is not certain. */
 static void drop_what_is_no_hang(struct hd_record *c, struct settle_dropped *dropped) {
     char path[4096];
-    bool launch = atomic_load(&c->open_launch) != 0; /* the loop may be another thread's */
-    if (atomic_load(&c->hang_open) != HD_RECORD_HANG_LASTS ||
-        (!launch && atomic_load(&c->loop_seen) >= HD_RECORD_LOOP)) {
+    bool launch = atomic_load(&c->open.is_launch) != 0; /* the loop may be another thread's */
+    if (atomic_load(&c->open.state) != HD_RECORD_HANG_LASTS ||
+        (!launch && atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY)) {
         return;
     }
     path_of_open(c, HD_SPOOL_DEFERRED, path);
     if (drop(c, path, launch ? NULL : dropped)) {
-        atomic_store(&c->hang_open, HD_RECORD_NO_HANG);
-        atomic_fetch_add(&c->withdrawn, 1);
+        atomic_store(&c->open.state, HD_RECORD_NO_HANG);
+        atomic_fetch_add(&c->losses.withdrawn, 1);
     }
 }
 
@@ -153,19 +153,20 @@ static void add_to(_Atomic uint64_t *sum, uint64_t more) {
 
 /* The process could not count it any more. */
 static void count(struct hd_record *c, uint64_t duration_ns) {
-    add_to(&c->hangs, 1);
-    add_to(&c->hang_ns, duration_ns);
+    add_to(&c->hangs.count, 1);
+    add_to(&c->hangs.total_ns, duration_ns);
 }
 
 /* A hang that has no report: where the spool is the reason, that is told. A launch may have been none. */
 static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
-    bool known = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP && atomic_load(&c->open_launch) == 0;
+    bool known =
+        atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY && atomic_load(&c->open.is_launch) == 0;
     if (ended || !known) {
         return;
     }
     count(c, duration_ns);
-    note(c, -atomic_load(&c->spool_error));
-    atomic_store(&c->hang_open, died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
+    note(c, -atomic_load(&c->losses.spool_error));
+    atomic_store(&c->open.state, died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
 }
 
 /* How a process ended, where it is not by itself: the signal's number. */
@@ -185,8 +186,8 @@ static void set_signal(json_t *report, int death) {
  * has. Looks are an interval and a half apart at the most, later a twentieth of the hang, up to a second:
  * more is a stop, or a process that was long in dying. */
 static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
-    uint64_t duration_ns = atomic_load(&c->open_duration_ns);
-    uint64_t looked_ns = atomic_load(&c->open_since_ns) + duration_ns;
+    uint64_t duration_ns = atomic_load(&c->open.duration_ns);
+    uint64_t looked_ns = atomic_load(&c->open.since_ns) + duration_ns;
     uint64_t late_ns = 2 * c->options.interval_ns + 50 * HD_NS_PER_MS;
     uint64_t apart_ns = duration_ns / 20 < HD_NS_PER_S ? duration_ns / 20 : HD_NS_PER_S;
     uint64_t most_ns = late_ns + apart_ns;
@@ -198,17 +199,17 @@ static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
 static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     char path[4096];
     struct problem why;
-    uint32_t open = atomic_load(&c->hang_open);
-    uint32_t clean = atomic_load(&c->clean);
+    uint32_t open = atomic_load(&c->open.state);
+    uint32_t clean = atomic_load(&c->status.end);
     if (open == HD_RECORD_NO_HANG || open == HD_RECORD_HANG_FATAL || clean == HD_RECORD_STOPPED) {
         return 0;
     }
     bool died = death != BY_ITSELF && clean == HD_RECORD_RUNS;
     path_of_open(c, HD_SPOOL_REPORT, path);
-    json_t *report = is_anothers(c, c->open_id) ? NULL : report_load(path, &why);
+    json_t *report = is_anothers(c, c->open.hang_id) ? NULL : report_load(path, &why);
     bool ended = open == HD_RECORD_HANG_ENDED;
-    uint64_t duration_ns = ended ? atomic_load(&c->ended_duration_ns)
-                                 : atomic_load(&c->open_duration_ns) + since_last_look(c, ended_ns);
+    uint64_t duration_ns = ended ? atomic_load(&c->open.ended_duration_ns)
+                                 : atomic_load(&c->open.duration_ns) + since_last_look(c, ended_ns);
     if (report == NULL) {
         count_lost(c, ended, died, duration_ns);
         return 0; /* nor will there be one later */
@@ -229,11 +230,12 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     }
     int rc = replace_open(c, report);
     json_decref(report);
-    if (!ended || atomic_load(&c->spool_failed) == 0) { /* else it was noted when the process tried */
+    if (!ended ||
+        atomic_load(&c->losses.spool_failures) == 0) { /* else it was noted when the process tried */
         note(c, rc);
     }
     if (rc == 0) { /* done, should somebody settle it again */
-        atomic_store(&c->hang_open, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
+        atomic_store(&c->open.state, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
     if (!ended && (rc == 0 || c->options.exec_mode == 0)) {
         count(c, duration_ns);
@@ -250,14 +252,14 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
         return note(c, rc);
     }
     hd_spool_make_room(&folder); /* also for what was held until now */
-    atomic_fetch_add(&c->reports_dropped, folder.dropped);
+    atomic_fetch_add(&c->losses.dropped_reports, folder.dropped);
     hd_session_fill(c, used_ns, &s, &cost);
     s.previous_end = previous_end;
     const char *version = c->options.app_version, *environment = c->options.environment;
     struct hd_app app = {.name = c->options.app_name,
                          .version = version[0] != '\0' ? version : NULL,
                          .environment = environment[0] != '\0' ? environment : NULL,
-                         .pid = (int)atomic_load(&c->owner),
+                         .pid = (int)atomic_load(&c->owner.pid),
                          .started_wall_ns = c->options.started_wall_ns};
     memcpy(app.session, c->options.session, sizeof app.session);
     struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
@@ -271,10 +273,10 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
                                .monitor = &cost,
                                .session = &s};
     /* without a version it is none; else its process began to write it */
-    if (c->session_id[6] == 0 || is_anothers(c, c->session_id)) {
-        hd_uuid_make_session(c->session_id, c->options.started_wall_ns + s.used_ns);
+    if (c->open.session_id[6] == 0 || is_anothers(c, c->open.session_id)) {
+        hd_uuid_make_session(c->open.session_id, c->options.started_wall_ns + s.used_ns);
     }
-    memcpy(report.id, c->session_id, sizeof report.id);
+    memcpy(report.id, c->open.session_id, sizeof report.id);
     struct hd_report_scratch *scratch = calloc(1, hd_report_scratch_bytes());
     rc = scratch != NULL ? hd_spool_write(&folder, &report, scratch, false) : -ENOMEM;
     hd_spool_close(&folder);
@@ -286,29 +288,29 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
  * the last one is said of the program. */
 static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (last) {
-        atomic_store(&sum->attached, atomic_load(&c->attached));
-        atomic_store(&sum->unwatched, atomic_load(&c->unwatched));
+        atomic_store(&sum->status.attached, atomic_load(&c->status.attached));
+        atomic_store(&sum->status.unwatched, atomic_load(&c->status.unwatched));
     }
-    if (atomic_load(&c->loop_seen) > atomic_load(&sum->loop_seen)) {
-        atomic_store(&sum->loop_seen, atomic_load(&c->loop_seen));
+    if (atomic_load(&c->loop.certainty) > atomic_load(&sum->loop.certainty)) {
+        atomic_store(&sum->loop.certainty, atomic_load(&c->loop.certainty));
     }
-    if (atomic_load(&c->spool_error) != 0) {
-        atomic_store(&sum->spool_error, atomic_load(&c->spool_error));
+    if (atomic_load(&c->losses.spool_error) != 0) {
+        atomic_store(&sum->losses.spool_error, atomic_load(&c->losses.spool_error));
     }
-    add_to(&sum->waits, atomic_load(&c->waits));
-    add_to(&sum->waited_ns, atomic_load(&c->waited_ns));
-    add_to(&sum->hangs, atomic_load(&c->hangs));
-    add_to(&sum->hang_ns, atomic_load(&c->hang_ns));
-    add_to(&sum->spool_failed, atomic_load(&c->spool_failed));
-    add_to(&sum->reports_dropped, atomic_load(&c->reports_dropped));
+    add_to(&sum->loop.waits, atomic_load(&c->loop.waits));
+    add_to(&sum->loop.waited_ns, atomic_load(&c->loop.waited_ns));
+    add_to(&sum->hangs.count, atomic_load(&c->hangs.count));
+    add_to(&sum->hangs.total_ns, atomic_load(&c->hangs.total_ns));
+    add_to(&sum->losses.spool_failures, atomic_load(&c->losses.spool_failures));
+    add_to(&sum->losses.dropped_reports, atomic_load(&c->losses.dropped_reports));
 }
 
 /* 0 or a negative errno value: not all of it could be written. */
 static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
                   const char *previous_end, struct settle_dropped *dropped) {
     char session[37];
-    bool loop_seen = atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP;
-    bool stands = atomic_load(&c->loop_seen) >= HD_RECORD_LOOP;
+    bool loop_seen = atomic_load(&c->loop.certainty) != HD_RECORD_NO_LOOP;
+    bool stands = atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY;
     hd_uuid_text(c->options.session, session);
     drop_what_is_no_hang(c, dropped);
     int deferred = settle_deferred(c, session, stands, dropped), hang = close_open_hang(c, death, ended_ns);
@@ -320,21 +322,21 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
 }
 
 static uint64_t used_until(struct hd_record *c, uint64_t until_ns) {
-    uint64_t not_used_ns = c->options.started_ns + atomic_load(&c->stopped_ns);
+    uint64_t not_used_ns = c->options.started_ns + atomic_load(&c->runner.stopped_ns);
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
 /* As far as it said: when a process ended whose parent we are not, is not known. */
 static uint64_t recorded_ns(struct hd_record *c) {
-    uint64_t superseded_ns = atomic_load(&c->superseded_ns);
-    return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->alive_ns));
+    uint64_t superseded_ns = atomic_load(&c->owner.superseded_ns);
+    return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->status.alive_ns));
 }
 
 void settle_run(const struct run_result *r, const char *previous_end, struct settle_dropped *dropped) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->record[i];
-        uint32_t owner = atomic_load(&c->owner);
-        bool of_child = c->options.of_child, superseded = atomic_load(&c->superseded_ns) != 0;
+        uint32_t owner = atomic_load(&c->owner.pid);
+        bool of_child = c->options.of_child, superseded = atomic_load(&c->owner.superseded_ns) != 0;
         bool last = owner == (uint32_t)r->child && !of_child && !superseded;
         if (owner == 0 || (of_child && !superseded && liveness_pid(c) != 0)) {
             continue; /* who lives settles its reports itself */
@@ -345,7 +347,7 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
                                                      : BY_ITSELF;
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? used_until(c, r->ended_ns) : recorded_ns(c), of_child ? NULL : previous_end, dropped);
-        if (!of_child && atomic_load(&c->loop_seen) != HD_RECORD_NO_LOOP) {
+        if (!of_child && atomic_load(&c->loop.certainty) != HD_RECORD_NO_LOOP) {
             previous_end = NULL; /* once is enough, where one image after the other had a loop */
         }
         if (i > 0) {
@@ -358,14 +360,14 @@ int settle_orphan(struct hd_record *table, const char *spool) {
     int failed = 0;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *c = &table[i];
-        if (atomic_load(&c->owner) != 0 && atomic_load(&c->session_written) == 0) {
+        if (atomic_load(&c->owner.pid) != 0 && atomic_load(&c->status.session_written) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
             c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
             c->options.app_version[sizeof c->options.app_version - 1] = '\0';
             c->options.environment[sizeof c->options.environment - 1] = '\0';
-            int rc = settle(c, atomic_load(&c->superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF,
-                            atomic_load(&c->mirrored_ns), recorded_ns(c), NULL, NULL);
-            atomic_store(&c->session_written, rc == 0);
+            int rc = settle(c, atomic_load(&c->owner.superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF,
+                            atomic_load(&c->runner.mirrored_ns), recorded_ns(c), NULL, NULL);
+            atomic_store(&c->status.session_written, rc == 0);
             failed = rc != 0 ? rc : failed;
         }
     }

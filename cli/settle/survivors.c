@@ -46,7 +46,7 @@ static bool maps(pid_t pid, const struct stat *record) {
 
 static bool is_in_table(const struct hd_record *table, pid_t pid) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
-        if (atomic_load(&table[i].owner) != 0 && liveness_pid(&table[i]) == pid) {
+        if (atomic_load(&table[i].owner.pid) != 0 && liveness_pid(&table[i]) == pid) {
             return true;
         }
     }

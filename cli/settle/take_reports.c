@@ -33,7 +33,7 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
         uint8_t id[HD_UUID_BYTES];
         memcpy(id, t->records[i].options.session, sizeof id);
         hd_uuid_text(id, text);
-        is = atomic_load(&t->records[i].owner) != 0 && strcmp(text, session) == 0;
+        is = atomic_load(&t->records[i].owner.pid) != 0 && strcmp(text, session) == 0;
     }
     return is;
 }
@@ -138,7 +138,7 @@ void take_reports_end(struct take_reports *t) {
 void take_reports_count(const struct take_counts *counts, struct hd_record *record) {
     int32_t none = 0;
     if (atomic_load(&counts->failed) != 0) {
-        atomic_fetch_add(&record->spool_failed, atomic_load(&counts->failed));
-        atomic_compare_exchange_strong(&record->spool_error, &none, atomic_load(&counts->error));
+        atomic_fetch_add(&record->losses.spool_failures, atomic_load(&counts->failed));
+        atomic_compare_exchange_strong(&record->losses.spool_error, &none, atomic_load(&counts->error));
     }
 }

@@ -136,7 +136,7 @@ static void end_themselves(bool filtered) {
     if (filtered) {
         hd_capture_signal_end();
         hd_named_forget();
-        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
+        atomic_store(&self.record->status.unwatched, HD_UNWATCHED_FILTER);
         atomic_store(&self.filtered, true);
         if (hd_run_begin_change(false, hd_os_now_ns()) == HD_PHASE_RUNNING) {
             hd_run_end_change(HD_PHASE_STOPPED);
@@ -153,7 +153,7 @@ static void start(struct hd_wait_table *t, uint64_t start_ns) {
     const struct hd_ports ports = {.recogniser = hd_attach_recogniser(t, r), .exceeds = end_themselves};
     if (!hd_attach_has_same_root()) { /* what a path means now is not what the user said */
         atomic_store(&self.phase, NEVER);
-        atomic_store(&r->unwatched, HD_UNWATCHED_ROOT);
+        atomic_store(&r->status.unwatched, HD_UNWATCHED_ROOT);
         hd_record_file_keep_no_longer();
         return;
     }
@@ -161,7 +161,7 @@ static void start(struct hd_wait_table *t, uint64_t start_ns) {
     if (rc != 0) {
         atomic_store(&self.phase, NEVER);
         bool none_left = rc == -ENOMEM || rc == -EAGAIN || rc == -EBUSY;
-        atomic_store(&r->unwatched, none_left ? HD_UNWATCHED_FAILED : HD_UNWATCHED_TABLE);
+        atomic_store(&r->status.unwatched, none_left ? HD_UNWATCHED_FAILED : HD_UNWATCHED_TABLE);
         hd_record_file_keep_no_longer(); /* nothing of ours stays among the program's numbers */
         return;
     }
@@ -172,19 +172,19 @@ static void start(struct hd_wait_table *t, uint64_t start_ns) {
     if (self.starts++ == 0) {
         leave_with_the_main_thread();
     }
-    atomic_store(&r->attached, 2);
+    atomic_store(&r->status.attached, 2);
     watch_main_thread(run, t, start_ns);
     hd_run_wait_ready(run, UINT64_MAX);
     if (t->watch != NULL) {
         hd_watch_wait_open(run, t->watch);
     }
     hd_record_file_keep_no_longer();
-    atomic_store(&r->unwatched, HD_UNWATCHED_NOT);
+    atomic_store(&r->status.unwatched, HD_UNWATCHED_NOT);
     self.start_took_ns = hd_os_now_ns() - begun_ns;
     uint32_t starting = STARTING;
     if (!atomic_compare_exchange_strong(&self.phase, &starting, WATCHED)) { /* a filter came meanwhile */
         (void)stop();
-        atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
+        atomic_store(&r->status.unwatched, HD_UNWATCHED_FILTER);
     }
 }
 
@@ -207,11 +207,11 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
     static const char *const names[] = {"unshare", "setns"};
     this_process_is_own();
     self.record = r;
-    atomic_store(&r->attached, 1);
+    atomic_store(&r->status.attached, 1);
     if (under_an_unknown_filter(&r->options)) {
         atomic_store(&self.filtered, true);
         atomic_store(&self.phase, NEVER);
-        atomic_store(&r->unwatched, HD_UNWATCHED_FILTER);
+        atomic_store(&r->status.unwatched, HD_UNWATCHED_FILTER);
         return;
     }
     self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
@@ -221,17 +221,17 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
     hd_named_init(r);
     (void)hd_attach_has_same_root();
     if (t == NULL) {
-        atomic_store(&r->unwatched, HD_UNWATCHED_FAILED);
+        atomic_store(&r->status.unwatched, HD_UNWATCHED_FAILED);
     } else if (needs_single_threaded || hd_main_program_imports(names, sizeof names / sizeof names[0])) {
         atomic_store(&self.phase, AT_FIRST_WAIT);
-        atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
+        atomic_store(&r->status.unwatched, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();
     } else if (r->options.of_child != 0 && r->options.exec_mode == 0) {
         atomic_store(&self.phase, AT_FIRST_WAIT); /* most are short, and wait for nothing */
-        atomic_store(&r->unwatched, HD_UNWATCHED_NO_WAIT);
+        atomic_store(&r->status.unwatched, HD_UNWATCHED_NO_WAIT);
     } else {
         atomic_store(&self.phase, STARTING);
-        start(t, atomic_load(&r->image_ns));
+        start(t, atomic_load(&r->owner.image_ns));
     }
 }
 
@@ -253,7 +253,7 @@ static struct hd_wait_table *first_wait_of_child(void) {
     atomic_store(&self.phase, NEVER);
     if (r != NULL) {
         self.record = r;
-        atomic_store(&r->attached, 1);
+        atomic_store(&r->status.attached, 1);
         atomic_store(&self.phase, STARTING);
         hd_wait_table_self = t;
         start(t, hd_os_now_ns());
@@ -300,7 +300,7 @@ static struct hd_wait_table *first_wait(void) {
         hd_wait_table_self = NULL;
         return NULL;
     }
-    start(t, self.record->options.of_child && self.starts == 0 ? atomic_load(&self.record->image_ns)
+    start(t, self.record->options.of_child && self.starts == 0 ? atomic_load(&self.record->owner.image_ns)
                                                                : hd_os_now_ns());
     errno = saved;
     return t;
@@ -377,7 +377,7 @@ void hd_attach_end_watch(enum hd_unwatched why) {
     if (hd_attach_own_thread() != 0) {
         (void)stop(); /* the watched thread goes on to mark, and harms nobody */
         atomic_store(&self.phase, NEVER);
-        atomic_store(&self.record->unwatched, why);
+        atomic_store(&self.record->status.unwatched, why);
     }
 }
 
@@ -393,7 +393,7 @@ void hd_attach_before_filter(void) {
             self.waits->watch = NULL;
             hd_attach_wait_for_abandoned();
         }
-        atomic_store(&self.record->unwatched, HD_UNWATCHED_FILTER);
+        atomic_store(&self.record->status.unwatched, HD_UNWATCHED_FILTER);
     }
     atomic_store(&self.filtered, true);
 }

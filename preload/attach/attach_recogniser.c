@@ -8,7 +8,8 @@
 #include "recognise/recognise.h"
 
 static struct hd_record *record;
-static uint32_t named_known; /* enum hd_record_loop: the best known loop of a named thread; the worker's */
+static uint32_t
+    named_known; /* enum hd_record_certainty: the best known loop of a named thread; the worker's */
 
 static bool is_due(void *main_waits, uint64_t now_ns) {
     return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
@@ -16,19 +17,20 @@ static bool is_due(void *main_waits, uint64_t now_ns) {
 
 static void store_known(const struct hd_wait_table *t) {
     uint32_t own = t->recognition->standing;
-    atomic_store_explicit(&record->loop_seen, own > named_known ? own : named_known, memory_order_relaxed);
+    atomic_store_explicit(&record->loop.certainty, own > named_known ? own : named_known,
+                          memory_order_relaxed);
 }
 
 static void judge(void *main_waits, const struct hd_stack_tools *tools) {
     struct hd_wait_table *t = main_waits;
     hd_recognise_judge(main_waits, tools);
-    atomic_store_explicit(&record->waits, atomic_load_explicit(&t->order, memory_order_relaxed),
+    atomic_store_explicit(&record->loop.waits, atomic_load_explicit(&t->order, memory_order_relaxed),
                           memory_order_relaxed);
-    atomic_store_explicit(&record->waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
+    atomic_store_explicit(&record->loop.waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
     uint64_t call_pc, caller_pc;
     if (hd_recognise_candidate(t, &call_pc, &caller_pc)) {
-        atomic_store_explicit(&record->loop_call_pc, call_pc, memory_order_relaxed);
-        atomic_store_explicit(&record->loop_caller_pc, caller_pc, memory_order_relaxed);
+        atomic_store_explicit(&record->loop.call_pc, call_pc, memory_order_relaxed);
+        atomic_store_explicit(&record->loop.caller_pc, caller_pc, memory_order_relaxed);
     }
     named_known = hd_named_recognise(tools, NULL, NULL);
     store_known(t);

@@ -38,13 +38,14 @@ static struct {
 /* ---- a record of our own ---------------------------------------------------------------------- */
 
 static bool has_unreported(struct hd_record *r) {
-    return atomic_load(&r->reports) != 0 || atomic_load(&r->loop_seen) != 0 || atomic_load(&r->hangs) != 0;
+    return atomic_load(&r->hangs.reports) != 0 || atomic_load(&r->loop.certainty) != 0 ||
+           atomic_load(&r->hangs.count) != 0;
 }
 
 /* The image that had it before has left nothing in it. */
 static void begin_anew(struct hd_record *r) {
-    size_t options_end = offsetof(struct hd_record, attached);
-    memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, stopped_ns) - options_end);
+    size_t options_end = offsetof(struct hd_record, status);
+    memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, runner) - options_end);
 }
 
 /* Another program than the one that the runner started: unless the user named both, it says itself what it
@@ -67,7 +68,7 @@ static struct hd_record *take_over(struct hd_record *r) {
 /* An image that had hangs has a session report of its own; one that only waited leaves the record to the
  * next. */
 static bool has_unreported_hangs(struct hd_record *r) {
-    return atomic_load(&r->reports) != 0 || atomic_load(&r->hangs) != 0;
+    return atomic_load(&r->hangs.reports) != 0 || atomic_load(&r->hangs.count) != 0;
 }
 
 /* Numbers of processes mean something within one namespace. */
@@ -80,9 +81,9 @@ static uint64_t own_space(const struct hd_record *table) {
 
 /* The owner is gone, and has left nothing that somebody would want to know. */
 static bool is_left(struct hd_record *r, uint32_t owner, uint64_t space) {
-    bool done = !has_unreported(r) || atomic_load(&r->session_written) != 0;
-    return owner != 0 && done && atomic_load(&r->owner_space) == space && kill((pid_t)owner, 0) != 0 &&
-           errno == ESRCH;
+    bool done = !has_unreported(r) || atomic_load(&r->status.session_written) != 0;
+    return owner != 0 && done && atomic_load(&r->owner.pid_namespace) == space &&
+           kill((pid_t)owner, 0) != 0 && errno == ESRCH;
 }
 
 /* `of_child`: not of the program itself. */
@@ -90,12 +91,12 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool l
     uint64_t space = own_space(table);
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *r = &table[i];
-        uint32_t owner = left ? atomic_load(&r->owner) : 0;
+        uint32_t owner = left ? atomic_load(&r->owner.pid) : 0;
         if ((left && (i == 0 || !is_left(r, owner, space))) ||
-            !atomic_compare_exchange_strong(&r->owner, &owner, (uint32_t)hd_os.get_pid())) {
+            !atomic_compare_exchange_strong(&r->owner.pid, &owner, (uint32_t)hd_os.get_pid())) {
             continue;
         }
-        atomic_store(&r->owner_space, space);
+        atomic_store(&r->owner.pid_namespace, space);
         if (i != 0) {
             r->options = table[0].options;
             r->options.started_ns = hd_os_now_ns();
@@ -105,7 +106,7 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool l
                 forget_app(&r->options);
             }
             hd_uuid_make(r->options.session, r->options.started_wall_ns);
-            atomic_store(&r->superseded_ns, 0);
+            atomic_store(&r->owner.superseded_ns, 0);
             begin_anew(r);
         }
         return r;
@@ -120,15 +121,15 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     found = found != NULL ? found : take_one(table, of_child, false);
     found = found != NULL ? found : take_one(table, of_child, true);
     if (found != before && before != NULL && found != NULL) {
-        atomic_store(&before->superseded_ns, hd_os_now_ns());
+        atomic_store(&before->owner.superseded_ns, hd_os_now_ns());
     } else if (found == NULL && before != NULL) { /* the table is full of such images: their reports stand */
         found = take_over(before);
     }
     if (found != NULL) {
-        atomic_store(&found->image_ns, found == table && atomic_load(&found->images) == 0
-                                           ? found->options.started_ns
-                                           : hd_os_now_ns());
-        atomic_fetch_add(&found->images, 1);
+        atomic_store(&found->owner.image_ns, found == table && atomic_load(&found->owner.images) == 0
+                                                 ? found->options.started_ns
+                                                 : hd_os_now_ns());
+        atomic_fetch_add(&found->owner.images, 1);
     }
     return found;
 }
@@ -140,7 +141,7 @@ static bool is_anothers(const struct hd_record_options *o) {
 
 /* `number`: of the record that this process had, if that was said. */
 static struct hd_record *had(struct hd_record *table, unsigned long number) {
-    bool ours = number < HD_RECORDS && atomic_load(&table[number].owner) == (uint32_t)hd_os.get_pid();
+    bool ours = number < HD_RECORDS && atomic_load(&table[number].owner.pid) == (uint32_t)hd_os.get_pid();
     return ours ? &table[number] : NULL;
 }
 
@@ -194,7 +195,7 @@ struct hd_record *hd_record_file_first(void) {
 }
 
 void hd_record_file_count_unwatched(int32_t more) {
-    atomic_fetch_add(&file.table->children_unwatched, (uint32_t)more);
+    atomic_fetch_add(&file.table->shared.children_unwatched, (uint32_t)more);
 }
 
 struct hd_record *hd_record_file_take(const char *text) {

@@ -298,10 +298,10 @@ static int become(const struct call *c) {
         return become_in_child(c);
     }
     uint32_t before =
-        atomic_exchange(&record->unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
+        atomic_exchange(&record->status.unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
     int result = pass_on_with_us(c, record);
     result = was_too_big(result) ? pass_on(c, c->env) : result;
-    atomic_store(&record->unwatched, before);
+    atomic_store(&record->status.unwatched, before);
     return result;
 }
 

@@ -133,7 +133,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     if (record == NULL) {
         own_record(r->record);
     }
-    atomic_store(&r->record->clean, HD_RECORD_RUNS); /* also when it was stopped before */
+    atomic_store(&r->record->status.end, HD_RECORD_RUNS); /* also when it was stopped before */
     atomic_store(&r->channel.state, HANGDOG_STATE_FOREGROUND);
     atomic_store(&r->alive, 1);
     init_clock(r);
@@ -162,7 +162,7 @@ static void note_end(struct hd_run *r, bool finished, bool joined) {
     atomic_store(&r->channel.worker_left, !finished);
     abandoned = !joined;
     astray |= !finished;
-    atomic_store_explicit(&r->record->clean, finished ? HD_RECORD_STOPPED : HD_RECORD_STOPPED_EARLY,
+    atomic_store_explicit(&r->record->status.end, finished ? HD_RECORD_STOPPED : HD_RECORD_STOPPED_EARLY,
                           memory_order_release);
 }
 

@@ -28,7 +28,7 @@ static int give(void *out, const void *from, size_t bytes) {
 
 static void fill_turns(const struct hd_run *r, hangdog_totals *t) {
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
-        t->turns += load(&r->record->turn_histogram[b]);
+        t->turns += load(&r->record->turns.histogram[b]);
     }
     unsigned i = 0;
     while (hd_watch_next_on(&r->watches, &i) != NULL) {
@@ -46,26 +46,26 @@ int hangdog_stats(hangdog_totals *totals) {
         return -ESRCH;
     }
     const struct hd_record *c = r->record;
-    bool open = atomic_load_explicit(&c->hang_open, memory_order_acquire) == HD_RECORD_HANG_LASTS;
+    bool open = atomic_load_explicit(&c->open.state, memory_order_acquire) == HD_RECORD_HANG_LASTS;
     hangdog_totals t = {
-        .busy_ns = load(&c->busy_ns),
-        .idle_ns = load(&c->idle_ns),
-        .launch_ns = load(&c->launch_ns),
-        .hangs = load(&c->hangs),
-        .hang_ns = load(&c->hang_ns),
-        .hang_max_ns = load(&c->hang_max_ns),
-        .open_hang_ns = open ? load(&c->open_duration_ns) : 0,
-        .samples = load(&c->samples),
-        .interrupted_syscalls = load(&c->interrupted_syscalls),
-        .pause_total_ns = load(&c->pause_total_ns),
-        .pause_max_ns = load(&c->pause_max_ns),
-        .cpu_ns = load(&c->cpu_ns),
-        .late_max_ns = load(&c->late_max_ns),
-        .reports_written = load(&c->reports_whole),
-        .reports_suppressed = load(&c->suppressed),
-        .reports_dropped = load(&c->reports_dropped),
-        .reports_failed = load(&c->spool_failed),
-        .degraded = atomic_load_explicit(&c->degraded, memory_order_relaxed) != 0,
+        .busy_ns = load(&c->turns.busy_ns),
+        .idle_ns = load(&c->turns.idle_ns),
+        .launch_ns = load(&c->turns.launch_ns),
+        .hangs = load(&c->hangs.count),
+        .hang_ns = load(&c->hangs.total_ns),
+        .hang_max_ns = load(&c->hangs.max_ns),
+        .open_hang_ns = open ? load(&c->open.duration_ns) : 0,
+        .samples = load(&c->cost.samples),
+        .interrupted_syscalls = load(&c->cost.interrupted_syscalls),
+        .pause_total_ns = load(&c->cost.pause_total_ns),
+        .pause_max_ns = load(&c->cost.pause_max_ns),
+        .cpu_ns = load(&c->cost.cpu_ns),
+        .late_max_ns = load(&c->cost.late_max_ns),
+        .reports_written = load(&c->hangs.complete_reports),
+        .reports_suppressed = load(&c->losses.suppressed),
+        .reports_dropped = load(&c->losses.dropped_reports),
+        .reports_failed = load(&c->losses.spool_failures),
+        .degraded = atomic_load_explicit(&c->losses.degraded, memory_order_relaxed) != 0,
     };
     fill_turns(r, &t);
     hd_watch_leave(r);

@@ -24,7 +24,7 @@ static hangdog_state state_of(const struct hd_monitor *m, const struct hd_watch 
     if (!w->look.launched) {
         return HANGDOG_STATE_LAUNCH;
     }
-    if (atomic_load_explicit(&m->run->record->quits, memory_order_relaxed) != 0) {
+    if (atomic_load_explicit(&m->run->record->runner.quits, memory_order_relaxed) != 0) {
         return HANGDOG_STATE_QUIT;
     }
     uint32_t state = atomic_load_explicit(&m->run->channel.state, memory_order_relaxed);
@@ -86,7 +86,7 @@ static bool counts_as_idle(const struct hd_monitor *m, const struct hd_watch *w,
 static void note_launch(struct hd_monitor *m, struct hd_watch *w, uint64_t idle_ns) {
     uint64_t none = 0;
     w->look.launched = true;
-    atomic_compare_exchange_strong(&m->run->record->launch_ns, &none,
+    atomic_compare_exchange_strong(&m->run->record->turns.launch_ns, &none,
                                    idle_ns - m->run->record->options.started_ns);
 }
 
@@ -246,7 +246,7 @@ static void count_missed(struct hd_monitor *m, const struct hd_watch *w, const s
     if (sure && !m->was_paused && look->turn_ns > m->looked_ns &&
         look->ended_ns >= look->turn_ns + threshold_ns &&
         own_delay_ns + hd_monitor_own_delay(m) > took_ns / 2) {
-        hd_record_add_untold(m->run->record, took_ns);
+        hd_record_add_unreported(m->run->record, took_ns);
     }
 }
 
@@ -291,11 +291,11 @@ bool hd_look_at(struct hd_monitor *m, struct hd_watch *w, uint64_t now_ns, uint6
     if (w->look.turn.state == HD_TURN_HANGING && m->run->record != NULL &&
         atomic_load_explicit(&m->run->channel.open_loop, memory_order_relaxed) == w->index &&
         atomic_load_explicit(&m->run->channel.open_start_ns, memory_order_relaxed) == w->look.turn.turn_ns) {
-        atomic_store_explicit(&m->run->record->open_since_ns, w->look.turn.turn_ns + w->look.turn.excluded_ns,
+        atomic_store_explicit(&m->run->record->open.since_ns, w->look.turn.turn_ns + w->look.turn.excluded_ns,
                               memory_order_relaxed);
-        atomic_store_explicit(&m->run->record->open_duration_ns, hd_turn_state_age(&w->look.turn, now_ns),
+        atomic_store_explicit(&m->run->record->open.duration_ns, hd_turn_state_age(&w->look.turn, now_ns),
                               memory_order_relaxed);
-        atomic_store_explicit(&m->run->record->alive_ns, now_ns, memory_order_relaxed);
+        atomic_store_explicit(&m->run->record->status.alive_ns, now_ns, memory_order_relaxed);
     }
     if (w->look.turn.state == HD_TURN_HANGING) {
         keep_note(w, hd_turn_state_age(&w->look.turn, now_ns));
@@ -327,13 +327,13 @@ void hd_monitor_open_watch(struct hd_monitor *m, struct hd_watch *w) {
     /* a loop that is watched when the program has launched is not its launch; which loop that is, the preload
      * finds out */
     w->look.launched = !m->run->settings.deferred &&
-                       atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) != 0;
+                       atomic_load_explicit(&m->run->record->turns.launch_ns, memory_order_relaxed) != 0;
     hd_look_often_enough(m, w);
     w->look.stack_bytes = 0;
     w->look.pause_max_ns = 0;
     w->look.tracked_turn = w->look.floor_ns = w->look.resumed = w->look.waited = w->look.changes = 0;
     w->look.busy_ns = w->look.idle_ns = w->look.summed_ticks = w->look.last_busy_ns = 0;
-    w->look.stopped_ns = atomic_load_explicit(&m->run->record->stopped_ns, memory_order_relaxed);
+    w->look.stopped_ns = atomic_load_explicit(&m->run->record->runner.stopped_ns, memory_order_relaxed);
     w->look.summed_ns = hd_ticks_to_clock(m, w->loop.started_ticks);
     atomic_store_explicit(&w->loop.ns_per_tick_32, m->run->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->changed_ns, 0, memory_order_relaxed);

@@ -84,7 +84,7 @@ static void close_leaving(struct hd_monitor *m) {
 static bool launches_unseen(const struct hd_monitor *m, uint64_t now_ns) {
     unsigned i = 0;
     return !m->run->settings.deferred && now_ns - m->run->record->options.started_ns < HD_LAUNCH_KNOWN_NS &&
-           atomic_load_explicit(&m->run->record->launch_ns, memory_order_relaxed) == 0 &&
+           atomic_load_explicit(&m->run->record->turns.launch_ns, memory_order_relaxed) == 0 &&
            hd_watch_next_on(&m->run->watches, &i) == NULL;
 }
 

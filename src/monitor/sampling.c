@@ -258,7 +258,7 @@ void hd_sampling_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_l
         } else if ((actions & HD_ACT_END) != 0 &&
                    !(m->run->settings.deferred &&
                      w->look.state == HANGDOG_STATE_LAUNCH)) { /* else perhaps it was none */
-            hd_record_add_untold(m->run->record, message.duration_ns);
+            hd_record_add_unreported(m->run->record, message.duration_ns);
         }
     }
 }

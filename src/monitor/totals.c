@@ -55,7 +55,7 @@ static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counte
     uint64_t span_ns = c->until_ns > w->look.summed_ns ? c->until_ns - w->look.summed_ns : 0;
     uint64_t grew = c->busy_ticks - w->look.summed_ticks;
     uint64_t stopped_ns =
-        atomic_load_explicit(&m->run->record->stopped_ns, memory_order_relaxed) - w->look.stopped_ns;
+        atomic_load_explicit(&m->run->record->runner.stopped_ns, memory_order_relaxed) - w->look.stopped_ns;
     if (c->until_ns + stopped_ns <= m->run->clock.ns) {
         stopped_ns = 0; /* perhaps in the turn that runs: when that has ended */
     }
@@ -113,23 +113,23 @@ static uint64_t cpu_so_far(const struct hd_monitor *m) {
 
 static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *cost) {
     struct hd_record *r = m->run->record;
-    atomic_store_explicit(&r->samples, cost->samples, memory_order_relaxed);
-    atomic_store_explicit(&r->signals, cost->signals, memory_order_relaxed);
-    atomic_store_explicit(&r->interrupted_syscalls, cost->interrupted_syscalls, memory_order_relaxed);
-    atomic_store_explicit(&r->restarted_syscalls, cost->restarted_syscalls, memory_order_relaxed);
-    atomic_store_explicit(&r->pause_total_ns, cost->pause_total_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->pause_max_ns, cost->pause_max_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->late_max_ns, m->late_max_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->cpu_ns, cpu_so_far(m), memory_order_relaxed);
+    atomic_store_explicit(&r->cost.samples, cost->samples, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.signals, cost->signals, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.interrupted_syscalls, cost->interrupted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.restarted_syscalls, cost->restarted_syscalls, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.pause_total_ns, cost->pause_total_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.pause_max_ns, cost->pause_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.late_max_ns, m->late_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.cpu_ns, cpu_so_far(m), memory_order_relaxed);
 }
 
 static void publish_frames(struct hd_record *r, const struct hd_totals *sum) {
-    atomic_store_explicit(&r->frames, sum->frames, memory_order_relaxed);
-    atomic_store_explicit(&r->frames_dropped, sum->frames_dropped, memory_order_relaxed);
-    atomic_store_explicit(&r->frame_ns, sum->frame_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->hitch_ns, sum->hitch_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->frames.count, sum->frames, memory_order_relaxed);
+    atomic_store_explicit(&r->frames.dropped, sum->frames_dropped, memory_order_relaxed);
+    atomic_store_explicit(&r->frames.total_ns, sum->frame_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->frames.hitch_ns, sum->hitch_ns, memory_order_relaxed);
     for (unsigned b = 0; b < HD_FRAME_BUCKETS; b++) {
-        atomic_store_explicit(&r->frame_histogram[b], sum->frame_histogram[b], memory_order_relaxed);
+        atomic_store_explicit(&r->frames.histogram[b], sum->frame_histogram[b], memory_order_relaxed);
     }
 }
 
@@ -145,11 +145,11 @@ void hd_totals_publish(struct hd_monitor *m) {
     }
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
         uint64_t turns = (int64_t)sum.histogram[b] > 0 ? sum.histogram[b] : 0;
-        atomic_store_explicit(&r->turn_histogram[b], turns, memory_order_relaxed);
+        atomic_store_explicit(&r->turns.histogram[b], turns, memory_order_relaxed);
     }
-    atomic_store_explicit(&r->busy_ns, sum.busy_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->idle_ns, sum.idle_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->alive_ns, hd_os_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&r->turns.busy_ns, sum.busy_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->turns.idle_ns, sum.idle_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->status.alive_ns, hd_os_now_ns(), memory_order_relaxed);
     publish_frames(r, &sum);
     publish_costs(m, &sum.cost);
 }
@@ -166,6 +166,6 @@ void hd_totals_check_budget(struct hd_monitor *m, uint64_t now_ns) {
         }
     }
     if (hd_budget_look(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {
-        atomic_store_explicit(&m->run->record->degraded, 1, memory_order_relaxed);
+        atomic_store_explicit(&m->run->record->losses.degraded, 1, memory_order_relaxed);
     }
 }

@@ -197,8 +197,8 @@ uint64_t hd_recognise_waited_ns(const struct hd_wait_table *t) {
 
 static uint32_t standing_of(const struct hd_rule_state *r) {
     return hd_rule_certain(r)        ? HD_RECORD_LOOP_CERTAIN
-           : hd_rule_stands(r)       ? HD_RECORD_LOOP
-           : r->loop != HD_RULE_NONE ? HD_RECORD_LOOP_UNSURE
+           : hd_rule_stands(r)       ? HD_RECORD_LOOP_LIKELY
+           : r->loop != HD_RULE_NONE ? HD_RECORD_LOOP_DOUBTFUL
                                      : HD_RECORD_NO_LOOP;
 }
 
@@ -308,7 +308,7 @@ static void excuse_turn(struct hd_wait_table *t, uint64_t now, uint64_t order, b
 void hd_recognise_end(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
     const struct hd_recognition *g = t->recognition;
     const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
-    if (g->looked_ns != 0 && g->standing < HD_RECORD_LOOP) {
+    if (g->looked_ns != 0 && g->standing < HD_RECORD_LOOP_LIKELY) {
         send_verdict(tools, w->index, g->generation, HD_LOOP_ANOTHER);
     }
 }

@@ -34,7 +34,7 @@ struct hd_recognition {
     _Atomic bool look_soon;      /* the loop was found closed for the first time */
     bool closed;                 /* and so it was at the last look */
     uint64_t rule_changes;
-    uint32_t standing;   /* enum hd_record_loop */
+    uint32_t standing;   /* enum hd_record_certainty */
     uint32_t generation; /* of the watch when it last was looked at */
 };
 

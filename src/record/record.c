@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the record says of a session: the worker writes it at a stop, the runner whatever ended the program.
+ * Updates of the record that are more than one store.
  */
 #include "record/record.h"
 
 void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns) {
-    uint64_t since_ns = atomic_exchange(&r->foreground_since_ns, is ? now_ns : 0);
-    if (since_ns != 0 && now_ns > since_ns) { /* who else tells it read the clock later */
-        atomic_fetch_add(&r->foreground_ns, now_ns - since_ns);
+    uint64_t since_ns = atomic_exchange(&r->turns.foreground_since_ns, is ? now_ns : 0);
+    if (since_ns != 0 &&
+        now_ns > since_ns) { /* false if another caller read the clock later and stored first */
+        atomic_fetch_add(&r->turns.foreground_ns, now_ns - since_ns);
     }
 }
 
@@ -18,18 +19,18 @@ static void raise_to(_Atomic uint64_t *longest_ns, uint64_t duration_ns) {
 }
 
 void hd_record_add_hang(struct hd_record *r, uint64_t duration_ns) {
-    atomic_fetch_add_explicit(&r->hangs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->hang_ns, duration_ns, memory_order_relaxed);
-    raise_to(&r->hang_max_ns, duration_ns);
+    atomic_fetch_add_explicit(&r->hangs.count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->hangs.total_ns, duration_ns, memory_order_relaxed);
+    raise_to(&r->hangs.max_ns, duration_ns);
 }
 
 void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns) {
-    atomic_fetch_add_explicit(&r->suppressed, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->suppressed_ns, duration_ns, memory_order_relaxed);
-    raise_to(&r->suppressed_max_ns, duration_ns);
+    atomic_fetch_add_explicit(&r->losses.suppressed, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->losses.suppressed_ns, duration_ns, memory_order_relaxed);
+    raise_to(&r->losses.suppressed_max_ns, duration_ns);
 }
 
-void hd_record_add_untold(struct hd_record *r, uint64_t duration_ns) {
+void hd_record_add_unreported(struct hd_record *r, uint64_t duration_ns) {
     hd_record_add_hang(r, duration_ns);
     hd_record_add_suppressed(r, duration_ns);
 }

@@ -7,13 +7,14 @@
 
 #include "base/types.h"
 
-/* 36 characters and a NUL. */
+/* Writes 36 characters and a NUL. */
 void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]);
-/* Milliseconds of wall time, then random bits; increases within a process. */
+/* From milliseconds of wall time, a counter and random bits. Each id of a process is larger than the one
+ * before. */
 void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
-/* The same with exactly that time, also where it is before that of another id. */
+/* With exactly this time, even where an earlier id has a later time. */
 void hd_uuid_make_at(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
-/* The same, of a session report: in the spool these are known by their names (spool_files.c). */
+/* For a session report. One bit marks the id, so that its file name in the spool shows the kind. */
 void hd_uuid_make_session(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns);
 
 #endif

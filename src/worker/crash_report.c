@@ -124,7 +124,7 @@ void hd_crash_report(struct hd_worker *k) {
     take_over(k, &r, crash->at_ns);
     hd_uuid_make(r.id, r.started_wall_ns);
     int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
-    atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->run->record->hangs.reports, rc == 0, memory_order_relaxed);
     hd_tree_free(&tree);
     hd_crash_written();
 }

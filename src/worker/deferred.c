@@ -9,7 +9,7 @@
 #include <string.h>
 
 void hd_deferred_count_dropped(struct hd_worker *k) {
-    atomic_store_explicit(&k->run->record->reports_dropped, k->spool.dropped, memory_order_relaxed);
+    atomic_store_explicit(&k->run->record->losses.dropped_reports, k->spool.dropped, memory_order_relaxed);
 }
 
 static void move_deferred(struct hd_worker *k, uint32_t to, uint32_t from) {
@@ -85,15 +85,15 @@ void hd_deferred_void(struct hd_worker *k, uint8_t loop, uint32_t generation) {
             continue;
         }
         hd_deferred_withdraw(k, k->deferred.id[i]);
-        atomic_fetch_add_explicit(&r->withdrawn, 1, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&r->hangs, 1, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&r->hang_ns, k->deferred.ns[i], memory_order_relaxed);
+        atomic_fetch_add_explicit(&r->losses.withdrawn, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&r->hangs.count, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&r->hangs.total_ns, k->deferred.ns[i], memory_order_relaxed);
     }
     k->deferred.count = left;
 }
 
 void hd_deferred_settle(struct hd_worker *k) {
-    bool stands = atomic_load(&k->run->record->loop_seen) >= HD_RECORD_LOOP;
+    bool stands = atomic_load(&k->run->record->loop.certainty) >= HD_RECORD_LOOP_LIKELY;
     for (uint32_t i = 0; i < k->deferred.count; i++) {
         if (stands) {
             hd_spool_release(&k->spool, k->deferred.id[i]);

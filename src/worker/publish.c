@@ -144,10 +144,11 @@ int hd_publish_write(struct hd_worker *k, const struct hd_report *r, bool deferr
     if (is_of_rights(rc) && !deferred && k->run->settings.outbox != NULL) {
         rc = hd_outbox_write(k->run->settings.outbox, r, k->scratch);
     }
-    atomic_fetch_add_explicit(&k->run->record->reports, rc == 0, memory_order_relaxed);
-    atomic_fetch_add_explicit(&k->run->record->reports_whole, rc == 0 && r->complete, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->run->record->hangs.reports, rc == 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->run->record->hangs.complete_reports, rc == 0 && r->complete,
+                              memory_order_relaxed);
     if (rc != 0) {
-        atomic_fetch_add_explicit(&k->run->record->spool_failed, r->complete, memory_order_relaxed);
+        atomic_fetch_add_explicit(&k->run->record->losses.spool_failures, r->complete, memory_order_relaxed);
         hd_spool_failure_note(k, rc);
     }
     hd_deferred_count_dropped(k);
@@ -332,7 +333,7 @@ void hd_publish_withdraw(struct hd_worker *k, struct hd_turn *h) {
     post_event(k, h, HANGDOG_EVENT_WITHDRAWN, true);
     hd_deferred_withdraw(k, h->id);
     hd_deferred_remove(k, h);
-    atomic_fetch_add_explicit(&k->run->record->withdrawn, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->run->record->losses.withdrawn, 1, memory_order_relaxed);
     hd_open_record_close(k, h);
 }
 
@@ -342,8 +343,8 @@ void hd_publish_session(struct hd_worker *k) {
     struct hd_record *c = k->run->record;
     if (k->run->settings.exec_mode && atomic_load(&k->run->channel.leaving)) {
         hd_deferred_settle(k);
-        if (atomic_load(&c->loop_seen) == HD_RECORD_NO_LOOP) {
-            atomic_store(&c->session_written, 1);
+        if (atomic_load(&c->loop.certainty) == HD_RECORD_NO_LOOP) {
+            atomic_store(&c->status.session_written, 1);
             return;
         }
     } else if (k->run->settings.deferred) {
@@ -357,7 +358,7 @@ void hd_publish_session(struct hd_worker *k) {
     hd_record_foreground(c, false, now_ns);
     hd_session_fill(c, now_ns - c->options.started_ns, &s, &cost);
     if (s.turns == 0 && s.hangs == 0) {
-        atomic_store(&c->session_written, 1);
+        atomic_store(&c->status.session_written, 1);
         return; /* a run without a loop */
     }
     struct hd_report r = {.kind = HD_REPORT_SESSION,
@@ -369,12 +370,12 @@ void hd_publish_session(struct hd_worker *k) {
                           .cpu_percent = -1,
                           .monitor = &cost,
                           .session = &s};
-    hd_uuid_make_session(c->session_id, c->options.started_wall_ns + s.used_ns);
-    memcpy(r.id, c->session_id, sizeof r.id);
+    hd_uuid_make_session(c->open.session_id, c->options.started_wall_ns + s.used_ns);
+    memcpy(r.id, c->open.session_id, sizeof r.id);
     int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
     if (rc != 0) {
         hd_spool_failure_note(k, rc);
     }
-    atomic_store(&c->session_written,
+    atomic_store(&c->status.session_written,
                  rc == 0); /* not before: else the next start would not write it either */
 }

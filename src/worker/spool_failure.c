@@ -53,9 +53,9 @@ static void write_line(const struct hd_settings *s, int error) {
 
 void hd_spool_failure_note(struct hd_worker *k, int rc) {
     int32_t none = 0; /* the first failure says more than those that follow from it */
-    atomic_compare_exchange_strong(&k->run->record->spool_error, &none, -rc);
+    atomic_compare_exchange_strong(&k->run->record->losses.spool_error, &none, -rc);
     struct hd_record *of_all = k->run->settings.journal; /* a server may have a process for each connection */
-    if (of_all != NULL && atomic_exchange(&of_all->failure_printed, 1) == 0) {
+    if (of_all != NULL && atomic_exchange(&of_all->shared.failure_printed, 1) == 0) {
         write_line(&k->run->settings, -rc);
     }
 }

@@ -39,7 +39,7 @@ static void leave(void) {
     assert_int_equal(atomic_load(&under_way), 0);
     const struct hd_instance *i = hd_instance_of(m);
     assert_false(i->monitor_thread.started || i->worker_thread.started);
-    assert_int_equal(atomic_load(&m->record->clean), HD_RECORD_STOPPED);
+    assert_int_equal(atomic_load(&m->record->status.end), HD_RECORD_STOPPED);
     assert_null(hd_run_current());
     hangdog_loop_unwatch(loop);
 }

@@ -387,7 +387,7 @@ static void so_does_a_loop_that_is_unwatched(void **state) {
 static bool record_has(void *loop) {
     const struct hd_run *m = hd_run_current();
     const struct hd_watch *w = loop;
-    return atomic_load(&m->record->hang_open) == HD_RECORD_HANG_LASTS &&
+    return atomic_load(&m->record->open.state) == HD_RECORD_HANG_LASTS &&
            atomic_load(&m->channel.open_loop) == w->index;
 }
 
@@ -404,7 +404,7 @@ static void when_a_hang_ends_the_record_has_the_other_one(void **state) {
     uint64_t ended_ns = now_ns();
     assert_true(wait_for(record_has, other.loop)); /* at once: its report is written next at 16 T */
     assert_true(now_ns() - ended_ns > 4 * T * MS ||
-                atomic_load(&hd_run_current()->record->open_duration_ns) < 15 * T * MS);
+                atomic_load(&hd_run_current()->record->open.duration_ns) < 15 * T * MS);
     looper_wait(&other);
     looper_stop(&one);
     looper_stop(&other);

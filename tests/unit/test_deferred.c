@@ -111,10 +111,10 @@ static void hangs(void) {
     for (unsigned i = 0; i < HANGS; i++) {
         hang(i + 1);
     }
-    assert_int_equal(atomic_load(&record.hangs), HANGS);
-    assert_int_equal(atomic_load(&record.suppressed), HANGS - HD_DEFERRED_MAX);
-    assert_int_equal(atomic_load(&record.suppressed_ns), (HANGS - HD_DEFERRED_MAX) * HANG_NS);
-    assert_int_equal(atomic_load(&record.suppressed_max_ns), HANG_NS);
+    assert_int_equal(atomic_load(&record.hangs.count), HANGS);
+    assert_int_equal(atomic_load(&record.losses.suppressed), HANGS - HD_DEFERRED_MAX);
+    assert_int_equal(atomic_load(&record.losses.suppressed_ns), (HANGS - HD_DEFERRED_MAX) * HANG_NS);
+    assert_int_equal(atomic_load(&record.losses.suppressed_max_ns), HANG_NS);
 }
 
 static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state) {
@@ -176,7 +176,7 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
     assert_int_equal(shown(2), 1);
     clock_ns += 24 * 3600 * HD_NS_PER_S; /* however long it was quiet */
     assert_int_equal(shown(BURST + 2), BURST);
-    assert_int_equal(atomic_load(&record.suppressed), 2 + 1 + 1 + 2 + 1 + 2);
+    assert_int_equal(atomic_load(&record.losses.suppressed), 2 + 1 + 1 + 2 + 1 + 2);
 }
 
 static void without_a_stack_none_is_of_anothers_kind(void **state) {
@@ -188,7 +188,7 @@ static void without_a_stack_none_is_of_anothers_kind(void **state) {
         run_to_end(begun(i + 1));
     }
     assert_int_equal(files(".json"), 4);
-    assert_int_equal(atomic_load(&record.suppressed), 2); /* by the day's cap */
+    assert_int_equal(atomic_load(&record.losses.suppressed), 2); /* by the day's cap */
 }
 
 /* What went for the spool's limit was written today all the same. */
@@ -203,7 +203,7 @@ static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     }
     assert_int_equal(files(".json"), 2);
     assert_int_equal(k->spool.dropped, 1);
-    assert_int_equal(atomic_load(&record.suppressed), 7);
+    assert_int_equal(atomic_load(&record.losses.suppressed), 7);
 }
 
 static void suppressed_or_withdrawn_reports_do_not_count_for_the_day(void **state) {
@@ -218,7 +218,7 @@ static void suppressed_or_withdrawn_reports_do_not_count_for_the_day(void **stat
     assert_int_equal(files(".json"), 1);
     run->settings.reports_per_fingerprint = UINT32_MAX;
     assert_int_equal(shown(2), 1);
-    assert_int_equal(atomic_load(&record.suppressed), 3 + 1);
+    assert_int_equal(atomic_load(&record.losses.suppressed), 3 + 1);
 }
 
 static void deferred_reports_of_no_loop_do_not_count_for_the_day(void **state) {
@@ -255,7 +255,7 @@ static void the_cap_of_a_day_is_over_when_the_day_is(void **state) {
     clock_ns += 24 * 3600 * HD_NS_PER_S;
     hang(5);
     assert_int_equal(files(".json"), 3);
-    assert_int_equal(atomic_load(&record.suppressed), 2);
+    assert_int_equal(atomic_load(&record.losses.suppressed), 2);
 }
 
 int main(void) {

@@ -253,7 +253,7 @@ static void assert_not_watched(void) {
     assert_int_equal(filter_comes_before, 0);
     assert_null(hd_run_current());
     assert_null(hd_attach_before_exec());
-    assert_int_equal(record.unwatched, HD_UNWATCHED_FILTER);
+    assert_int_equal(record.status.unwatched, HD_UNWATCHED_FILTER);
 }
 
 static void a_filter_that_comes_while_the_watch_begins_ends_it(void **state) {

@@ -33,20 +33,21 @@ static void assert_checked(const struct hd_record *r, const struct hd_record_opt
     assert_true(r->options.started_ns >= o->started_ns);
     assert_non_null(memchr(r->options.app_name, '\0', sizeof r->options.app_name));
     assert_null(strchr(r->options.app_name, '/'));
-    assert_true(r->unwatched < HD_UNWATCHED_KINDS && r->clean <= HD_RECORD_STOPPED_EARLY);
-    assert_true(r->loop_seen <= HD_RECORD_LOOP_CERTAIN && r->hang_open <= HD_RECORD_HANG_FATAL);
-    assert_true(r->hangs <= INT64_MAX && r->open_duration_ns <= INT64_MAX &&
-                r->turn_histogram[3] <= INT64_MAX);
-    assert_true(r->frames <= INT64_MAX && r->frame_ns <= INT64_MAX && r->frame_histogram[2] <= INT64_MAX);
-    assert_true(r->owner <= INT32_MAX && r->options.pid >= 0 && r->hang_max_ns <= INT64_MAX);
-    assert_true(r->options.started_ns + r->stopped_ns <= INT64_MAX);
+    assert_true(r->status.unwatched < HD_UNWATCHED_KINDS && r->status.end <= HD_RECORD_STOPPED_EARLY);
+    assert_true(r->loop.certainty <= HD_RECORD_LOOP_CERTAIN && r->open.state <= HD_RECORD_HANG_FATAL);
+    assert_true(r->hangs.count <= INT64_MAX && r->open.duration_ns <= INT64_MAX &&
+                r->turns.histogram[3] <= INT64_MAX);
+    assert_true(r->frames.count <= INT64_MAX && r->frames.total_ns <= INT64_MAX &&
+                r->frames.histogram[2] <= INT64_MAX);
+    assert_true(r->owner.pid <= INT32_MAX && r->options.pid >= 0 && r->hangs.max_ns <= INT64_MAX);
+    assert_true(r->options.started_ns + r->runner.stopped_ns <= INT64_MAX);
     assert_true(r->options.started_wall_ns <= INT64_MAX &&
-                r->open_since_ns + r->open_duration_ns <= INT64_MAX);
+                r->open.since_ns + r->open.duration_ns <= INT64_MAX);
     struct hd_session s;
     struct hd_monitor_cost cost;
     hd_session_fill(r, 0, &s, &cost);
     assert_true(s.turns <= INT64_MAX && cost.pause_total_ns <= INT64_MAX);
-    assert_true(r->open_id[6] == 0 || (r->open_id[6] >> 4 == 7 && r->open_id[8] >> 6 == 2));
+    assert_true(r->open.hang_id[6] == 0 || (r->open.hang_id[6] >> 4 == 7 && r->open.hang_id[8] >> 6 == 2));
 }
 
 static void nothing_that_the_program_writes_is_believed(void **state) {
@@ -74,17 +75,17 @@ static void what_the_program_says_truly_is_kept(void **state) {
     memcpy(shared.options.session, id, sizeof id);
     shared.options.session[0] = 9;
     memcpy(shared.options.app_name, "child", sizeof "child");
-    memcpy(shared.open_id, id, sizeof id);
-    shared.hang_open = HD_RECORD_HANG_LASTS;
-    shared.hangs = 7;
+    memcpy(shared.open.hang_id, id, sizeof id);
+    shared.open.state = HD_RECORD_HANG_LASTS;
+    shared.hangs.count = 7;
     record_copy(&copy, &shared, &o, false);
     assert_true(copy.options.of_child);
     assert_int_equal(copy.options.session[0], 9);
     assert_string_equal(copy.options.app_name, "child");
     assert_string_equal(copy.options.spool, "/spool");
-    assert_memory_equal(copy.open_id, id, sizeof id);
-    assert_int_equal(copy.hang_open, HD_RECORD_HANG_LASTS);
-    assert_int_equal(copy.hangs, 7);
+    assert_memory_equal(copy.open.hang_id, id, sizeof id);
+    assert_int_equal(copy.open.state, HD_RECORD_HANG_LASTS);
+    assert_int_equal(copy.hangs.count, 7);
 }
 
 int main(void) {

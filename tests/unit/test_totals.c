@@ -80,15 +80,15 @@ static void live(void) {
 static uint64_t turns_from(unsigned bucket, unsigned to) {
     uint64_t n = 0;
     for (unsigned b = bucket; b < to; b++) {
-        n += record.turn_histogram[b];
+        n += record.turns.histogram[b];
     }
     return n;
 }
 
 static void expect(uint64_t busy_ns, uint64_t idle_ns, uint64_t turns) {
     begin_turn();
-    assert_in_range(record.busy_ns, busy_ns - MS, busy_ns + MS);
-    assert_in_range(record.idle_ns, idle_ns - MS, idle_ns + MS);
+    assert_in_range(record.turns.busy_ns, busy_ns - MS, busy_ns + MS);
+    assert_in_range(record.turns.idle_ns, idle_ns - MS, idle_ns + MS);
     assert_int_equal(turns_from(0, 28), turns);
     assert_int_equal(turns_from(28, HD_TURN_BUCKETS), 0);
 }
@@ -137,7 +137,7 @@ static void nor_is_one_after_which_the_counter_began_anew(void **state) {
 /* A process that is stopped: both clocks run on, and the runner notes for how long. */
 static void stop(uint64_t for_ns, uint64_t noted_ns) {
     pass(for_ns);
-    record.stopped_ns += noted_ns;
+    record.runner.stopped_ns += noted_ns;
 }
 
 static void nor_is_a_stop_between_turns(void **state) {
@@ -212,11 +212,11 @@ static void a_turn_that_lasts_is_not_summed_before_it_ends(void **state) {
     pass(HOUR);
     hd_clock_pair(&run.clock, counter, ns);
     hd_totals_publish(&m);
-    assert_in_range(record.busy_ns + record.idle_ns, 10 * SECOND - MS, 10 * SECOND + MS);
+    assert_in_range(record.turns.busy_ns + record.turns.idle_ns, 10 * SECOND - MS, 10 * SECOND + MS);
     end_turn();
     pass(SECOND);
     begin_turn();
-    assert_in_range(record.busy_ns, HOUR + SECOND - MS, HOUR + SECOND + MS);
+    assert_in_range(record.turns.busy_ns, HOUR + SECOND - MS, HOUR + SECOND + MS);
     assert_int_equal(turns_from(28, HD_TURN_BUCKETS), 1);
 }
 
@@ -225,7 +225,7 @@ static void a_turn_of_many_days_is_among_the_longest(void **state) {
     turn(100 * 24 * HOUR);
     begin_turn();
     assert_int_equal(turns_from(0, HD_TURN_BUCKETS), 1);
-    assert_int_equal(record.turn_histogram[HD_TURN_BUCKETS - 1], 1);
+    assert_int_equal(record.turns.histogram[HD_TURN_BUCKETS - 1], 1);
 }
 
 /* The loop has told its end, and is unwatched before the monitor looks. */
@@ -242,8 +242,8 @@ static void a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed(void **s
     end_turn();
     pass(2 * SECOND);
     hd_monitor_close_watch(&m, w);
-    assert_int_equal(record.hangs, 1);
-    assert_in_range(record.hang_ns, 3 * SECOND - MS, 3 * SECOND + MS);
+    assert_int_equal(record.hangs.count, 1);
+    assert_in_range(record.hangs.total_ns, 3 * SECOND - MS, 3 * SECOND + MS);
 }
 
 int main(void) {

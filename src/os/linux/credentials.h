@@ -50,7 +50,7 @@ bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_cre
 void hd_credentials_lower(const struct hd_credentials *own, const struct hd_credentials *other);
 
 /* True: the folder / has the device and inode of `root`. With zeros in `root`, stores them and returns true.
- * `store`: updates `root` in any case. */
+ * `store`: always updates `root`. */
 bool hd_credentials_have_root(uint64_t root[2], bool store);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finds out which pages of this process can be read without harm. A read of an untouched page from
- * /proc/self/mem may grow a stack, so the kernel locks the memory map for writing (__access_remote_vm in
- * mm/memory.c, since 6.5). The monitor would wait behind a thread that populates a mapping, and the program's
- * next user of the lock would wait behind the monitor. /proc/self/pagemap knows the touched pages (see
+ * /proc/self/mem may grow a stack. The kernel therefore locks the memory map for writing (__access_remote_vm
+ * in mm/memory.c, since 6.5). The monitor would wait behind a thread that populates a mapping, and other
+ * threads behind the monitor. /proc/self/pagemap knows the touched pages (see
  * Documentation/admin-guide/mm/pagemap.rst). A read of that file faults no page in, which matters for a page
  * that a hanging userfaultfd handler must provide.
  */

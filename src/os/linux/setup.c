@@ -70,7 +70,7 @@ static bool is_single_threaded(void) {
 }
 
 /* libc puts the thread-local variables of all modules at the top of a thread's stack. No call returns their
- * size, so the new thread itself measures the rest of its stack. */
+ * size, so the new thread measures what is left of the stack. */
 #define STACK_BYTES_MIN (20 * 1024) /* our threads usually need 10 KiB, in the worst case below 16 KiB */
 #define LIBC_STACK_BYTES (1024 * 1024)
 

@@ -59,14 +59,14 @@ static void write_plausible(struct hd_record *r, const char *folder, const uint8
     snprintf(r->options.spool, sizeof r->options.spool, "%s", folder);
     snprintf(r->options.app_name, sizeof r->options.app_name, "../../%s", folder);
     snprintf(r->options.link, sizeof r->options.link, "%s/link", folder);
-    memcpy(r->open_id, id, HD_UUID_BYTES);
-    memcpy(r->session_id, id, HD_UUID_BYTES);
-    atomic_store(&r->owner, (uint32_t)getpid());
-    atomic_store(&r->hang_open, HD_RECORD_HANG_LASTS);
-    atomic_store(&r->loop_seen, HD_RECORD_LOOP_CERTAIN);
-    atomic_store(&r->clean, HD_RECORD_RUNS);
-    atomic_store(&r->open_launch, 0);
-    atomic_store(&r->open_duration_ns, 5000000000u);
+    memcpy(r->open.hang_id, id, HD_UUID_BYTES);
+    memcpy(r->open.session_id, id, HD_UUID_BYTES);
+    atomic_store(&r->owner.pid, (uint32_t)getpid());
+    atomic_store(&r->open.state, HD_RECORD_HANG_LASTS);
+    atomic_store(&r->loop.certainty, HD_RECORD_LOOP_CERTAIN);
+    atomic_store(&r->status.end, HD_RECORD_RUNS);
+    atomic_store(&r->open.is_launch, 0);
+    atomic_store(&r->open.duration_ns, 5000000000u);
 }
 
 static void deliver(struct hd_outbox *o, const char *text, size_t bytes, uint32_t said) {
