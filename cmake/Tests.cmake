@@ -123,7 +123,7 @@ function(hd_test_program target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
   target_link_libraries(${target} PRIVATE
     hd_test_support $<TARGET_NAME_IF_EXISTS:hd_collector> $<TARGET_NAME_IF_EXISTS:hd_uploader>
-    $<TARGET_NAME_IF_EXISTS:hd_cli> hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
+    $<TARGET_NAME_IF_EXISTS:hd_cli> hd_recognise_static hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
 endfunction()
 
 # hd_room(variable source name): the room of a unit test: the one that its name begins with, or that has the header of its
@@ -229,14 +229,13 @@ endforeach()
 
 # What tests/recognition/record.py preloads into the programs that it records.
 if(TARGET hd_preload AND NOT HANGDOG_SANITIZER)
-  hd_sources(recorder_sources tests/recognition/recorder/*.c src/recognise/epoll_generation.c src/recognise/kinds.c
-    src/recognise/known_functions.c src/recognise/open_files.c src/recognise/set.c)
+  hd_sources(recorder_sources tests/recognition/recorder/*.c)
   add_library(hangdog-recorder MODULE ${recorder_sources})
   set_target_properties(hangdog-recorder PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(hangdog-recorder PRIVATE tests/recognition src)
   target_compile_options(hangdog-recorder PRIVATE -fexceptions "SHELL:-U _FORTIFY_SOURCE")
   target_link_options(hangdog-recorder PRIVATE -Wl,-z,nodelete -Wl,-z,defs)
-  target_link_libraries(hangdog-recorder PRIVATE hangdog-static)
+  target_link_libraries(hangdog-recorder PRIVATE hd_recognise_static hangdog-static)
 endif()
 
 hd_scripts(cli 600)

@@ -24,7 +24,7 @@
 #include "preload/attach/imports.h"
 #include "preload/attach/named_threads.h"
 #include "preload/attach/record_file.h"
-#include "recognise/wait_table.h"
+#include "preload/waits/wait_table.h"
 
 #define STARTS_AT_ONCE 4
 #define START_PART 20 /* of the time: later starts take a twentieth, where a program ends each watch soon */
@@ -215,7 +215,7 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
         return;
     }
     self.securebits = hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
-    struct hd_wait_table *t = hd_recognise_new_table();
+    struct hd_wait_table *t = hd_wait_table_new();
     hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait};
     hd_wait_table_self = t;
     hd_named_init(r);
@@ -242,7 +242,7 @@ bool hd_attach_is_child(void) {
 /* A forked child that waits is taken for one that stays. What it has of the parent's watch was wiped. */
 static struct hd_wait_table *first_wait_of_child(void) {
     int saved = errno;
-    struct hd_wait_table *t = hd_recognise_new_table();
+    struct hd_wait_table *t = hd_wait_table_new();
     struct hd_record *r = t != NULL ? hd_record_file_take_again(self.record) : NULL;
     hd_wait_table_self = NULL;
     this_process_is_own();
@@ -353,10 +353,10 @@ bool hd_attach_end_threads(void) {
         hd_watch_remove(run, t->watch);
     }
     if (stop()) {
-        hd_recognise_forget(t);
+        hd_wait_table_forget(t);
         hd_wait_table_self = t;
     } else {
-        hd_wait_table_self = hd_recognise_new_table();
+        hd_wait_table_self = hd_wait_table_new();
         self.tables++;
     }
     hd_watch_leave_stopped();

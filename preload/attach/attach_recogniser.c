@@ -5,14 +5,14 @@
 #include "preload/attach/attach_recogniser.h"
 
 #include "preload/attach/named_threads.h"
-#include "recognise/recognise.h"
+#include "preload/waits/recognition.h"
 
 static struct hd_record *record;
 static uint32_t
     named_known; /* enum hd_record_certainty: the best known loop of a named thread; the worker's */
 
 static bool is_due(void *main_waits, uint64_t now_ns) {
-    return hd_recognise_due(main_waits, now_ns) || hd_named_due(now_ns);
+    return hd_recognition_due(main_waits, now_ns) || hd_named_due(now_ns);
 }
 
 static void store_known(const struct hd_wait_table *t) {
@@ -23,12 +23,12 @@ static void store_known(const struct hd_wait_table *t) {
 
 static void judge(void *main_waits, const struct hd_stack_tools *tools) {
     struct hd_wait_table *t = main_waits;
-    hd_recognise_judge(main_waits, tools);
+    hd_recognition_judge(main_waits, tools);
     atomic_store_explicit(&record->loop.waits, atomic_load_explicit(&t->order, memory_order_relaxed),
                           memory_order_relaxed);
-    atomic_store_explicit(&record->loop.waited_ns, hd_recognise_waited_ns(t), memory_order_relaxed);
+    atomic_store_explicit(&record->loop.waited_ns, hd_recognition_waited_ns(t), memory_order_relaxed);
     uint64_t call_pc, caller_pc;
-    if (hd_recognise_candidate(t, &call_pc, &caller_pc)) {
+    if (hd_recognition_candidate(t, &call_pc, &caller_pc)) {
         atomic_store_explicit(&record->loop.call_pc, call_pc, memory_order_relaxed);
         atomic_store_explicit(&record->loop.caller_pc, caller_pc, memory_order_relaxed);
     }
@@ -39,7 +39,7 @@ static void judge(void *main_waits, const struct hd_stack_tools *tools) {
 static void is_blocked(void *main_waits, const struct hd_loop *loop, struct hd_blocked *how) {
     struct hd_wait_table *t = main_waits;
     if (t->loop == loop) {
-        hd_recognise_blocked(t, how);
+        hd_recognition_blocked(t, how);
     } else {
         named_known = hd_named_recognise(NULL, loop, how);
     }
@@ -48,6 +48,6 @@ static void is_blocked(void *main_waits, const struct hd_loop *loop, struct hd_b
 
 struct hd_recogniser hd_attach_recogniser(struct hd_wait_table *t, struct hd_record *r) {
     record = r;
-    hd_recognise_init(t->recognition, r);
+    hd_recognition_init(t->recognition, r);
     return (struct hd_recogniser){.due = is_due, .judge = judge, .blocked = is_blocked, .ctx = t};
 }

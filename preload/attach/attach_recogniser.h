@@ -6,7 +6,7 @@
 #ifndef HD_ATTACH_RECOGNISER_H
 #define HD_ATTACH_RECOGNISER_H
 
-#include "recognise/wait_table.h"
+#include "preload/waits/wait_table.h"
 #include "record/record.h"
 #include "watch/recogniser.h"
 

@@ -21,7 +21,7 @@
 #include "os/linux/proc_files.h"
 #include "preload/attach/abandoned.h"
 #include "preload/attach/attach.h"
-#include "recognise/wait_table.h"
+#include "preload/waits/wait_table.h"
 #include "watch/follow.h"
 
 #define PATIENCE_NS (50 * HD_NS_PER_MS) /* with a worker at a disk */

@@ -87,18 +87,18 @@ static struct place *claim(void) {
 
 /* As a thread's that never waited. The two pointers stay: others may look. */
 static bool clear(struct place *p) {
-    struct hd_wait_table *t = p->waits != NULL ? p->waits : hd_recognise_new_table();
+    struct hd_wait_table *t = p->waits != NULL ? p->waits : hd_wait_table_new();
     if (t == NULL) {
         return false;
     }
     p->waits = t;
-    hd_recognise_forget(t);
+    hd_wait_table_forget(t);
     t->stack_top = 0;
     t->named = true;
     atomic_store_explicit(&t->slow_path, false,
                           memory_order_relaxed); /* who had it may have ended in a handler */
     hd_stack_copies_init(&t->left);
-    hd_recognise_init(t->recognition, hd_named->record);
+    hd_recognition_init(t->recognition, hd_named->record);
     return true;
 }
 
@@ -180,7 +180,7 @@ bool hd_named_due(uint64_t now_ns) {
     for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
         struct place *p = &hd_named->place[i];
         uint32_t use = atomic_load(&p->use);
-        if (use == LEFT || (use == ON && hd_recognise_due(p->waits, now_ns))) {
+        if (use == LEFT || (use == ON && hd_recognition_due(p->waits, now_ns))) {
             return true;
         }
     }
@@ -200,14 +200,14 @@ uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_
         uint32_t use = atomic_load(&p->use);
         if (use == ON) {
             if (blocked == NULL) {
-                hd_recognise_judge(p->waits, tools);
+                hd_recognition_judge(p->waits, tools);
             } else if (p->waits->loop == blocked) {
-                hd_recognise_blocked(p->waits, how);
+                hd_recognition_blocked(p->waits, how);
             }
             known = p->waits->recognition->standing;
         } else if (use == LEFT && blocked == NULL) {
-            hd_recognise_judge(p->waits, tools); /* its last waits */
-            hd_recognise_end(p->waits, tools);
+            hd_recognition_judge(p->waits, tools); /* its last waits */
+            hd_recognition_end(p->waits, tools);
             known = p->waits->recognition->standing;
             hd_named->ended_status = known > hd_named->ended_status ? known : hd_named->ended_status;
             atomic_store(&p->use, FREE);

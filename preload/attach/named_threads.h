@@ -7,8 +7,8 @@
 #ifndef HD_NAMED_THREADS_H
 #define HD_NAMED_THREADS_H
 
-#include "recognise/recognise.h"
-#include "recognise/wait_table.h"
+#include "preload/waits/recognition.h"
+#include "preload/waits/wait_table.h"
 
 struct hd_named;
 extern struct hd_named *hd_named; /* NULL: nobody is named. Wiped in a forked child, where nobody is either */
@@ -24,7 +24,7 @@ void hd_named_forget(void);
 
 /* As the recogniser's of one thread: the monitor's, and the worker's. The latter tells how well the best
  * known loop is known, as hd_recognise does. `blocked`: only its thread was found so, as with
- * hd_recognise_blocked; no tools are needed. */
+ * hd_recognition_blocked; no tools are needed. */
 bool hd_named_due(uint64_t now_ns);
 uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
                             struct hd_blocked *how);

@@ -11,7 +11,7 @@
 #include "preload/attach/named_threads.h"
 #include "preload/interpose/event_targets.h"
 #include "preload/interpose/real.h"
-#include "recognise/wait_table.h"
+#include "preload/waits/wait_table.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

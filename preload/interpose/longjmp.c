@@ -8,7 +8,7 @@
 #include <ucontext.h>
 
 #include "preload/interpose/real.h"
-#include "recognise/wait_table.h"
+#include "preload/waits/wait_table.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -17,8 +17,8 @@
 #include "preload/attach/attach.h"
 #include "preload/attach/named_threads.h"
 #include "preload/interpose/real.h"
-#include "recognise/epoll_generation.h"
-#include "recognise/wait_table.h"
+#include "preload/waits/epoll_generation.h"
+#include "preload/waits/wait_table.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -6,8 +6,8 @@
 #ifndef HD_KINDS_H
 #define HD_KINDS_H
 
+#include "recognise/descriptors.h"
 #include "recognise/rule.h"
-#include "recognise/wait_table.h"
 
 enum hd_kind {
     HD_KIND_OTHER,      /* a terminal, a device, a file */

@@ -22,7 +22,7 @@
 #include "control/instance.h"
 #include "library.h"
 #include "preload/attach/attach.h"
-#include "recognise/recognise.h"
+#include "preload/waits/recognition.h"
 
 #define NAME "named"
 

@@ -127,7 +127,7 @@ static void the_terminal_of_the_process_is_one_object_by_both_names(void **state
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static enum hd_wait_evidence evidence_of(const struct hd_wait_objects *waits) {
+static enum hd_wait_evidence evidence_of(const struct hd_wait_descriptors *waits) {
     struct hd_kinds kinds;
     hd_files_read_kinds(proc_fd, getpid(), waits, &kinds);
     return hd_kinds_evidence(&kinds);
@@ -140,7 +140,7 @@ static void closed_descriptors_are_nothing_that_a_loop_waits_for(void **state) {
     (void)state;
     assert_int_equal(pipe(own), 0);
     assert_int_equal(pipe(child), 0);
-    struct hd_wait_objects waits = {.fds = 2, .fd = {own[0], child[0]}};
+    struct hd_wait_descriptors waits = {.fds = 2, .fd = {own[0], child[0]}};
     assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
     close(child[0]);
     close(child[1]);
@@ -155,7 +155,7 @@ static void a_number_that_is_dev_null_by_now_says_nothing_for_a_loop(void **stat
     (void)state;
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_true(null >= 0);
-    struct hd_wait_objects waits = {.fds = 1, .fd = {null}};
+    struct hd_wait_descriptors waits = {.fds = 1, .fd = {null}};
     assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
     close(null);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recognise/recognise.h"
+#include "preload/waits/recognition.h"
 
 #define MS HD_NS_PER_MS
 
@@ -31,7 +31,7 @@ static struct hd_record record;
 static int start(void **state) {
     (void)state;
     memset(&watch, 0, sizeof watch);
-    waits = waits != NULL ? waits : hd_recognise_new_table();
+    waits = waits != NULL ? waits : hd_wait_table_new();
     assert_non_null(waits);
     g = waits->recognition;
     memset(waits, 0, sizeof *waits);
@@ -41,7 +41,7 @@ static int start(void **state) {
     watch.loop.thread = hd_thread_id_of(getpid());
     watch.loop.ns_per_tick_32 = 1ULL << 32;
     hd_stack_copies_init(&waits->left);
-    hd_recognise_init(g, &record);
+    hd_recognition_init(g, &record);
     g->entry[0] =
         (struct hd_known_wait){.known = true, .objects.epoll = true, .seen.at = {.place = 1, .sp = 4096}};
     hd_rule_set_add(&g->entry[0].seen.set, HD_OBJECT_EPOLL + 1);
@@ -50,19 +50,19 @@ static int start(void **state) {
 
 static void judges_a_loop_after_waits_and_rarely_once_certain(void **state) {
     (void)state;
-    assert_true(hd_recognise_due(waits, hd_os_now_ns())); /* for the first time */
-    hd_recognise_judge(waits, &tools);
-    assert_false(hd_recognise_due(waits, g->looked_ns + 20000 * MS)); /* nothing has waited */
+    assert_true(hd_recognition_due(waits, hd_os_now_ns())); /* for the first time */
+    hd_recognition_judge(waits, &tools);
+    assert_false(hd_recognition_due(waits, g->looked_ns + 20000 * MS)); /* nothing has waited */
     hd_wait_sum(waits, &waits->entry[0], 1000 * MS, 1400 * MS);
-    assert_true(hd_recognise_due(waits, g->looked_ns));
-    hd_recognise_judge(waits, &tools);
+    assert_true(hd_recognition_due(waits, g->looked_ns));
+    hd_recognition_judge(waits, &tools);
     hd_wait_sum(waits, &waits->entry[0], 1500 * MS, 1600 * MS);
     watch.loop.sure = true; /* in a turn, in which the program may have left it */
-    assert_false(hd_recognise_due(waits, g->looked_ns + 900 * MS));
-    assert_true(hd_recognise_due(waits, g->looked_ns + 1000 * MS));
+    assert_false(hd_recognition_due(waits, g->looked_ns + 900 * MS));
+    assert_true(hd_recognition_due(waits, g->looked_ns + 1000 * MS));
     hd_loop_mark(&watch.loop, HANGDOG_BEFORE_WAITING);
-    assert_false(hd_recognise_due(waits, g->looked_ns + 9000 * MS));
-    assert_true(hd_recognise_due(waits, g->looked_ns + 10000 * MS));
+    assert_false(hd_recognition_due(waits, g->looked_ns + 9000 * MS));
+    assert_true(hd_recognition_due(waits, g->looked_ns + 10000 * MS));
 }
 
 /* A signal handler jumped out of it once: its place was odd for ever, and no stack of it was taken. */

@@ -209,7 +209,7 @@ static bool has_fd(const struct hd_recorded_wait *w, int fd) {
     return false;
 }
 
-static void add_fd(struct hd_wait_objects *objects, int fd, unsigned *n) {
+static void add_fd(struct hd_wait_descriptors *objects, int fd, unsigned *n) {
     int listens = 0;
     socklen_t size = sizeof listens;
     if (fd < 0) {
@@ -224,7 +224,7 @@ static void add_fd(struct hd_wait_objects *objects, int fd, unsigned *n) {
 }
 
 /* Also into `objects`, as the wait table keeps them. */
-static void put_set(const struct hd_recorded_wait *w, struct hd_wait_objects *objects) {
+static void put_set(const struct hd_recorded_wait *w, struct hd_wait_descriptors *objects) {
     unsigned n = 0;
     put_text(" set=");
     if (w->library != 0) {
@@ -248,7 +248,7 @@ static void put_set(const struct hd_recorded_wait *w, struct hd_wait_objects *ob
 
 /* A letter for each descriptor, in the order of enum hd_kind; an epoll instance's own ones after '@', '?' for
  * those that are not known; '-': none. */
-static void put_kinds(const struct hd_recorded_wait *w, const struct hd_wait_objects *objects) {
+static void put_kinds(const struct hd_recorded_wait *w, const struct hd_wait_descriptors *objects) {
     static const char letters[] = "olepPsScg";
     _Static_assert(sizeof letters == HD_KINDS + 1, "one for each");
     struct hd_kinds kinds;
@@ -378,7 +378,7 @@ void hd_recorder_begin(const struct hd_recorded_wait *w) {
         return;
     }
     int saved = errno;
-    struct hd_wait_objects objects = {.fds = 0};
+    struct hd_wait_descriptors objects = {.fds = 0};
     rec->bytes = 0;
     put_text(" ");
     put_text(w->function);

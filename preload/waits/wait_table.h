@@ -11,27 +11,11 @@
 #include <poll.h>
 #include <sys/select.h>
 
-#include "recognise/rule.h"
+#include "recognise/descriptors.h"
 #include "watch/run.h"
 
 #define HD_WAIT_ENTRIES 96u
-#define HD_WAIT_FDS 16u
 #define HD_WAIT_STACK_BYTES (24u * 1024u)
-
-/* The descriptors of a wait. */
-struct hd_wait_objects {
-    bool epoll; /* the first one is an epoll instance, of this generation */
-    uint32_t epoll_generation;
-    uint32_t fds;
-    uint16_t listens; /* a bit for each: a listening socket */
-    int32_t fd[HD_WAIT_FDS];
-};
-
-/* In place of an epoll instance's number: the wait is a library's own function (event_libraries.c). */
-#define HD_WAIT_LIBRARY 0x7fffff00
-static inline bool hd_wait_is_library(int epoll) {
-    return epoll >= HD_WAIT_LIBRARY;
-}
 
 /* Waits that look the same to the thread. */
 struct hd_wait_entry {
@@ -46,7 +30,7 @@ struct hd_wait_entry {
     _Atomic uint64_t first_began;  /* ticks */
     _Atomic uint64_t began, ended; /* ticks: the last wait that was not known to be idle when it began */
     uint64_t sp;
-    struct hd_wait_objects objects;
+    struct hd_wait_descriptors objects;
 };
 
 /* A stack that the thread left for the worker. */
@@ -54,7 +38,7 @@ struct hd_stack_copy {
     uint32_t entry, uses, bytes;
     bool blocks;    /* it was no look with zero timeout */
     bool elsewhere; /* not on the thread's own stack */
-    struct hd_wait_objects objects;
+    struct hd_wait_descriptors objects;
     uint64_t sp;
     struct hd_regs regs;
     uint8_t stack[HD_WAIT_STACK_BYTES];

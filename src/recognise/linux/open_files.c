@@ -13,7 +13,6 @@
 #include "cause/linux/peer.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
-#include "recognise/epoll_generation.h"
 
 #define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: of all /dev/pts/N since Linux 2.6 */
 
@@ -60,7 +59,7 @@ uint64_t hd_open_file_of(int proc_fd, int tid, int fd, bool *open) {
     return hash;
 }
 
-bool hd_open_files_set(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_set *set) {
+bool hd_open_files_set(int proc_fd, int tid, const struct hd_wait_descriptors *id, struct hd_set *set) {
     bool open = true;
     set->count = 0;
     if (id->epoll) {
@@ -179,7 +178,7 @@ static void epoll_kinds(int proc_fd, int tid, int epoll, struct hd_kinds *kinds)
     }
 }
 
-void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_objects *id, struct hd_kinds *kinds) {
+void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_descriptors *id, struct hd_kinds *kinds) {
     *kinds = (struct hd_kinds){.epoll = id->epoll, .library = id->epoll && hd_wait_is_library(id->fd[0])};
     if (kinds->library) {
         return;
@@ -199,14 +198,10 @@ void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_objects *id,
     kinds->known = gone == 0 || gone < kinds->count || hd_proc_open_count(proc_fd, tid) >= 0;
 }
 
-bool hd_open_files_epoll_open(int proc_fd, int tid, const struct hd_wait_objects *id) {
+bool hd_open_files_epoll_open(int proc_fd, int tid, int fd) {
     static const char epoll[] = "anon_inode:[eventpoll]";
     char path[48], link[sizeof epoll];
-    if (hd_wait_is_library(id->fd[0])) {
-        return true;
-    }
-    hd_proc_task_fd_path(path, sizeof path, tid, "fd", id->fd[0]);
+    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     return hd_os.readlink_at(proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
-           memcmp(link, epoll, sizeof epoll - 1) == 0 &&
-           hd_epoll_generation(id->fd[0]) == id->epoll_generation;
+           memcmp(link, epoll, sizeof epoll - 1) == 0;
 }

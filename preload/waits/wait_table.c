@@ -3,7 +3,7 @@
  * Watched thread: wait-free. The seldom halves: an identity seen for the first time, a stack left for the
  * worker.
  */
-#include "recognise/wait_table.h"
+#include "preload/waits/wait_table.h"
 
 #include <errno.h>
 #include <sys/socket.h>

@@ -6,16 +6,16 @@
 #ifndef HD_RECOGNISE_PRIVATE_H
 #define HD_RECOGNISE_PRIVATE_H
 
-#include "recognise/recognise.h"
+#include "preload/waits/recognition.h"
 
 /* Reads the stack that the thread left last, if the worker has not had it, and tells the rule. */
-void hd_recognise_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns);
+void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns);
 
 /* A loop whose descriptors are closed, all of them, was made anew, or is over. */
-void hd_recognise_note_gone(struct hd_wait_table *t, const struct hd_stack_tools *tools);
+void hd_recognition_note_closed(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 /* The thread compares numbers, and numbers are given anew: one connection after the other looks like one to
  * it. Reads again what the numbers mean of identities that have waited since the last time. */
-void hd_recognise_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools);
+void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 #endif

@@ -4,9 +4,10 @@
  * descriptor numbers. No allocation.
  */
 #include "base/hash.h"
+#include "preload/waits/epoll_generation.h"
+#include "preload/waits/recognition_private.h"
 #include "recognise/loop_option.h"
 #include "recognise/open_files.h"
-#include "recognise/recognise_private.h"
 
 /* Of the interposed call, the innermost ones. */
 static uint32_t own_frames(const struct hd_stack_tools *tools, const struct hd_stack_copy *left,
@@ -49,8 +50,8 @@ static bool read_stack(struct hd_recognition *g, const struct hd_stack_tools *to
            hd_loop_option_matches(&g->option, tools->modules, tools->frames, walk.count);
 }
 
-static void judge_kinds(const struct hd_stack_tools *tools, int tid, const struct hd_wait_objects *objects,
-                        struct hd_seen_wait *seen) {
+static void judge_kinds(const struct hd_stack_tools *tools, int tid,
+                        const struct hd_wait_descriptors *objects, struct hd_seen_wait *seen) {
     if (seen->evidence != HD_EVIDENCE_ASKS && seen->evidence != HD_EVIDENCE_BY_NAME) {
         struct hd_kinds kinds;
         hd_files_read_kinds(tools->proc_fd, tid, objects, &kinds);
@@ -58,7 +59,7 @@ static void judge_kinds(const struct hd_stack_tools *tools, int tid, const struc
     }
 }
 
-void hd_recognise_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns) {
+void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns) {
     if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_STACK_COPY_FRESH) == 0) {
         return;
     }
@@ -89,9 +90,11 @@ void hd_recognise_resolve(struct hd_wait_table *t, const struct hd_stack_tools *
 
 /* Whether anything of these that all waits of the loop are for is open. */
 static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *tools, int tid,
-                    const struct hd_wait_objects *objects) {
+                    const struct hd_wait_descriptors *objects) {
     if (objects->epoll) {
-        return hd_open_files_epoll_open(tools->proc_fd, tid, objects);
+        return hd_wait_is_library(objects->fd[0]) ||
+               (hd_epoll_generation(objects->fd[0]) == objects->epoll_generation &&
+                hd_open_files_epoll_open(tools->proc_fd, tid, objects->fd[0]));
     }
     for (uint32_t i = 0; i < objects->fds && i < HD_WAIT_FDS; i++) {
         bool open = true;
@@ -104,7 +107,7 @@ static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *
     return false;
 }
 
-void hd_recognise_note_gone(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
+void hd_recognition_note_closed(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
     struct hd_recognition *g = t->recognition;
     bool any = false;
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES && g->rule.loop != HD_RULE_NONE; i++) {
@@ -122,7 +125,7 @@ void hd_recognise_note_gone(struct hd_wait_table *t, const struct hd_stack_tools
     }
 }
 
-void hd_recognise_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
+void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
     int tid = hd_thread_id_tid(hd_loop_thread(t->loop));
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         struct hd_known_wait *known = &t->recognition->entry[i];

@@ -2,11 +2,11 @@
  *
  * Worker: recognition of the loop's own wait. No allocation.
  */
-#include "recognise/recognise_private.h"
+#include "preload/waits/recognition_private.h"
 
 #include <string.h>
 
-#include "recognise/epoll_generation.h"
+#include "preload/waits/epoll_generation.h"
 
 /* How often a certain loop is judged again: another one may succeed it; and in a turn of its. */
 #define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
@@ -15,7 +15,7 @@
 /* A condition variable is waited for in two or three functions of libc, below the loop's own or in it. */
 #define SAME_TURN_FRAMES 4
 
-struct hd_wait_table *hd_recognise_new_table(void) {
+struct hd_wait_table *hd_wait_table_new(void) {
     struct hd_wait_table *t = hd_os_memory_take(sizeof *t + sizeof *t->recognition);
     if (t != NULL) {
         t->recognition = (struct hd_recognition *)(void *)(t + 1);
@@ -23,7 +23,7 @@ struct hd_wait_table *hd_recognise_new_table(void) {
     return t;
 }
 
-void hd_recognise_forget(struct hd_wait_table *t) {
+void hd_wait_table_forget(struct hd_wait_table *t) {
     t->watch = NULL;
     memset(t->entry, 0, sizeof t->entry);
     atomic_store(&t->order, 0);
@@ -32,7 +32,7 @@ void hd_recognise_forget(struct hd_wait_table *t) {
     t->woke_ticks = 0;
 }
 
-void hd_recognise_init(struct hd_recognition *g, const struct hd_record *record) {
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record) {
     memset(g, 0, sizeof *g);
     hd_rule_init(&g->rule);
     hd_loop_option_init(&g->option, record->options.loop);
@@ -45,7 +45,7 @@ static bool is_idle(struct hd_loop *loop) {
     return !view.running;
 }
 
-bool hd_recognise_due(void *waits, uint64_t now_ns) {
+bool hd_recognition_due(void *waits, uint64_t now_ns) {
     struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
     if ((atomic_load_explicit(&t->left.between, memory_order_relaxed) & HD_STACK_COPY_FRESH) != 0) {
@@ -123,7 +123,7 @@ static bool is_loops(struct hd_recognition *g, const struct hd_known_wait *known
                                              : hd_rule_group_of(&g->rule, &known->seen) == g->rule.loop;
 }
 
-bool hd_recognise_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc) {
+bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc) {
     struct hd_recognition *g = t->recognition;
     const struct hd_known_wait *best = NULL;
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
@@ -183,7 +183,7 @@ static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *id
     }
 }
 
-uint64_t hd_recognise_waited_ns(const struct hd_wait_table *t) {
+uint64_t hd_recognition_waited_ns(const struct hd_wait_table *t) {
     uint64_t ticks = 0;
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         ticks += atomic_load_explicit(&t->entry[i].ticks, memory_order_relaxed);
@@ -267,7 +267,7 @@ static int32_t epoll_at(const struct hd_wait_table *t, uint32_t depth) {
     return -1;
 }
 
-void hd_recognise_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
+void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
     struct hd_recognition *g = t->recognition;
     const struct hd_call_site at = {.sp = how->sp, .depth = how->depth};
     bool was = hd_rule_certain(&g->rule);
@@ -305,7 +305,7 @@ static void excuse_turn(struct hd_wait_table *t, uint64_t now, uint64_t order, b
     }
 }
 
-void hd_recognise_end(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
+void hd_recognition_end(struct hd_wait_table *t, const struct hd_stack_tools *tools) {
     const struct hd_recognition *g = t->recognition;
     const struct hd_watch *w = (const struct hd_watch *)(const void *)t->loop;
     if (g->looked_ns != 0 && g->standing < HD_RECORD_LOOP_LIKELY) {
@@ -313,7 +313,7 @@ void hd_recognise_end(struct hd_wait_table *t, const struct hd_stack_tools *tool
     }
 }
 
-void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
+void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools) {
     struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
     if (t->loop == NULL) {
@@ -321,14 +321,14 @@ void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);
-    hd_recognise_resolve(t, tools, now_ns);
+    hd_recognition_resolve(t, tools, now_ns);
     if (hd_loop_option_is_set(&g->option)) {
         if (g->option.seen) {
             hd_rule_overrule(&g->rule);
         }
     } else {
-        hd_recognise_note_gone(t, tools);
-        hd_recognise_read_again(t, tools);
+        hd_recognition_note_closed(t, tools);
+        hd_recognition_read_again(t, tools);
         update_rule(t, now_ns, now);
         excuse_turn(t, now, order, tools->ending);
         if (is_idle(t->loop)) {
@@ -341,6 +341,6 @@ void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools) {
     atomic_store_explicit(&g->order, order, memory_order_relaxed);
     atomic_store_explicit(&g->looked_ns, now_ns, memory_order_relaxed);
     if (tools->ending) {
-        hd_recognise_end(t, tools);
+        hd_recognition_end(t, tools);
     }
 }

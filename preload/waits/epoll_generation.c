@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "recognise/epoll_generation.h"
+#include "preload/waits/epoll_generation.h"
 
 _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];

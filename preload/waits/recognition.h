@@ -7,16 +7,16 @@
 #define HD_RECOGNISE_H
 
 #include "image/functions.h"
+#include "preload/waits/wait_table.h"
 #include "recognise/known_functions.h"
 #include "recognise/loop_option.h"
-#include "recognise/wait_table.h"
 #include "unwind/unwind.h"
 #include "watch/recogniser.h"
 
 struct hd_known_wait {
     uint32_t uses; /* of the place in the table that this is about */
     bool known;
-    struct hd_wait_objects objects;
+    struct hd_wait_descriptors objects;
     bool by_option; /* the user says that it is the loop's */
     struct hd_seen_wait seen;
     uint64_t waits, ticks;       /* already told to the rule */
@@ -39,28 +39,28 @@ struct hd_recognition {
 };
 
 /* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
-struct hd_wait_table *hd_recognise_new_table(void);
+struct hd_wait_table *hd_wait_table_new(void);
 
 /* The same of one that was watched: neither monitor nor worker looks at it. The two pointers stay, and what
- * the thread's recognition knows until hd_recognise_init(). */
-void hd_recognise_forget(struct hd_wait_table *t);
+ * the thread's recognition knows until hd_recognition_init(). */
+void hd_wait_table_forget(struct hd_wait_table *t);
 
-void hd_recognise_init(struct hd_recognition *g, const struct hd_record *record);
+void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
 
 /* What the identities that are known have waited in all: about, for old ones are forgotten. */
-uint64_t hd_recognise_waited_ns(const struct hd_wait_table *t);
+uint64_t hd_recognition_waited_ns(const struct hd_wait_table *t);
 
 /* Where the loop waits; without a loop, where most waits came from. False: not known. */
-bool hd_recognise_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc);
+bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc);
 
 /* The monitor: is there something to recognise? `waits`: struct hd_wait_table. */
-bool hd_recognise_due(void *waits, uint64_t now_ns);
+bool hd_recognition_due(void *waits, uint64_t now_ns);
 /* The worker: a sample found the thread blocked. Sets `standing`. */
-void hd_recognise_blocked(struct hd_wait_table *t, struct hd_blocked *how);
+void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how);
 /* The worker: does it, and sets `standing`; in a program that ends, for the last time. */
-void hd_recognise_judge(void *waits, const struct hd_stack_tools *tools);
+void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools);
 /* The worker: the thread has ended. What is held of a loop that was none, or is in doubt, goes: another
  * thread's loop would have it shown at the end. */
-void hd_recognise_end(struct hd_wait_table *t, const struct hd_stack_tools *tools);
+void hd_recognition_end(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 #endif
