@@ -18,6 +18,6 @@ void hd_blocked_send(const struct hd_worker *k, const struct hd_turn *h, const s
                      uint32_t depth);
 
 /* True: the thread is in a pool and waits for its turn. */
-bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h, const struct hd_last_sample *s);
+bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h, const struct hd_sample *s);
 
 #endif

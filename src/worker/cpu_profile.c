@@ -16,15 +16,6 @@
 #include "worker/repeat.h"
 #include "worker/sample.h"
 
-static bool has_open_hang(const struct hd_worker *k) {
-    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        if (k->turn[i].used && k->turn[i].opened) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool read_cpu_clock(hd_thread_id thread, uint64_t *cpu_ns) {
     return hd_os.thread_cpu_clock(hd_thread_id_tid(thread), cpu_ns) == 0;
 }
@@ -35,23 +26,21 @@ static void drop(struct hd_worker *k) {
         hd_tree_free(&k->profile.tree);
     }
     k->profile.on = false;
+    k->turns.profile = NULL;
 }
 
 /* Nothing starts while a hang is open: that has a report of its own. */
 static void start(struct hd_worker *k, const struct hd_message *msg) {
     struct hd_cpu_profile *p = &k->profile;
-    bool sole = true;
     drop(k);
-    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        sole = sole && !k->turn[i].used;
-    }
-    hd_thread_id thread = has_open_hang(k) ? HD_THREAD_ID_NONE : hd_threads_busiest(k);
+    hd_thread_id thread = hd_turns_has_hang(&k->turns) ? HD_THREAD_ID_NONE : hd_threads_busiest(k);
     if (hd_thread_id_is_none(thread) || !read_cpu_clock(thread, &p->cpu_ns)) {
         return;
     }
-    hd_scripts_begin(&k->scripts, sole);
-    hd_tree_init(&p->tree, &k->pool);
+    hd_scripts_begin(&k->scripts, hd_turns_is_empty(&k->turns));
+    hd_tree_init(&p->tree, &k->turns.pool);
     p->on = true;
+    k->turns.profile = &p->tree;
     p->thread = thread;
     p->watched = hd_watch_of_thread(&k->run->watches, thread) != NULL;
     p->stop = HD_STOP_NO_ANSWER;
@@ -78,7 +67,8 @@ void hd_cpu_profile_add(struct hd_worker *k, hd_thread_id thread, const struct h
     if (count == 0 || (waits && p->watched) || !read_cpu_clock(thread, &cpu_ns)) {
         return;
     }
-    for (unsigned tries = 0; HD_TREE_POOL_NODES - k->pool.used < count && tries < HD_TURNS_MAX; tries++) {
+    for (unsigned tries = 0; HD_TREE_POOL_NODES - k->turns.pool.used < count && tries < HD_TURNS_MAX;
+         tries++) {
         hd_tree_fold(&p->tree, p->tree.nodes / 4);
     }
     uint32_t leaf = hd_tree_add(&p->tree, k->frames, count, c->at_ns);
@@ -157,10 +147,7 @@ static void fill_threads(struct hd_worker *k, const struct hd_cpu_use_shares *s,
     r->rss_bytes = k->rss_bytes;
     r->debugger = k->debugger;
     r->thread_count = (int)(k->others.count + k->others.left_out);
-    r->threads = k->others.thread;
-    r->thread_records = k->others.count;
-    r->threads_left_out = k->others.left_out;
-    r->thread_frames = k->others.frames;
+    hd_publish_threads(k, r);
 }
 
 static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct hd_cpu_use_shares *s,
@@ -169,27 +156,20 @@ static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct 
     struct hd_hot_path hot;
     say(&cause, s);
     hot.count = hd_tree_hot_path(&p->tree, hot.node, HD_TREE_DEPTH_MAX);
-    struct hd_report r = {
-        .kind = HD_REPORT_CPU,
-        .complete = true,
-        .started_wall_ns = p->start_wall_ns,
-        .duration_ns = ns,
-        .app = &k->app,
-        .host = &k->host,
-        .cpu_percent = s->process_percent,
-        .without_paths = k->run->settings.without_paths,
-        .cause = &cause,
-        .tree = &p->tree,
-        .hot_way = p->way,
-        .hot_stop = p->stop,
-        .hot_cut = p->cut,
-        .interval_ns = k->run->settings.interval_ns,
-        .taken = p->taken,
-        .modules = &k->modules,
-        .scripts = &k->scripts,
-        .cpu_use = s,
-        .fingerprint = hd_repeat_fingerprint(k, &hot, &cause),
-    };
+    struct hd_report r;
+    hd_publish_prepare(k, HD_REPORT_CPU, &r);
+    r.started_wall_ns = p->start_wall_ns;
+    r.duration_ns = ns;
+    r.cpu_percent = s->process_percent;
+    r.cause = &cause;
+    r.tree = &p->tree;
+    r.hot_way = p->way;
+    r.hot_stop = p->stop;
+    r.hot_cut = p->cut;
+    r.interval_ns = k->run->settings.interval_ns;
+    r.taken = p->taken;
+    r.cpu_use = s;
+    r.fingerprint = hd_repeat_fingerprint(k, &hot, &cause);
     fill_threads(k, s, &r);
     hd_uuid_make_at(r.id, r.started_wall_ns);
     if (hd_caps_allow_fingerprint(k, r.fingerprint) && hd_caps_allow_today(k)) {
@@ -200,7 +180,7 @@ static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct 
 static void report(struct hd_worker *k, const struct hd_message *msg) {
     struct hd_cpu_profile *p = &k->profile;
     uint64_t cpu_ns, ns = hd_os_now_ns() - p->start_ns;
-    if (p->on && !has_open_hang(k) && read_cpu_clock(p->thread, &cpu_ns)) {
+    if (p->on && !hd_turns_has_hang(&k->turns) && read_cpu_clock(p->thread, &cpu_ns)) {
         struct hd_cpu_use_shares shares = {.thread = p->thread,
                                            .period_ns = msg->duration_ns,
                                            .percent = percent(cpu_ns - p->cpu_ns, ns),

@@ -63,20 +63,20 @@ static uint32_t unwind(struct hd_worker *k, const struct hd_crash *crash, struct
 /* The hang that was open takes the crash's place: one report has both. */
 static void take_over(struct hd_worker *k, struct hd_report *r, uint64_t at_ns) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        struct hd_turn *h = &k->turn[i];
-        uint64_t age_ns = at_ns - h->start_ns;
-        if (!h->used || at_ns < h->start_ns || age_ns < h->threshold_ns) {
+        struct hd_turn *h = &k->turns.turn[i];
+        uint64_t age_ns = at_ns - h->times.start_ns;
+        if (!h->used || at_ns < h->times.start_ns || age_ns < h->times.threshold_ns) {
             continue;
         }
         if (age_ns > r->duration_ns) {
             r->duration_ns = age_ns;
-            r->threshold_ns = h->threshold_ns;
-            r->loop_name = h->loop_name;
-            r->loop_thread = h->thread;
+            r->threshold_ns = h->times.threshold_ns;
+            r->loop_name = h->loop.name;
+            r->loop_thread = h->loop.thread;
         }
-        if (h->opened) {
+        if (h->report.opened) {
             hd_publish_withdraw(k, h);
-            h->opened = false;
+            h->report.opened = false;
         }
     }
 }
@@ -91,36 +91,24 @@ void hd_crash_report(struct hd_worker *k) {
     }
     uint64_t ago_ns = hd_os_now_ns() - crash->at_ns;
     hd_threads_capture(k, crash->thread, HD_THREAD_ID_NONE);
-    uint32_t threads = k->others.count;
     uint32_t count = unwind(k, crash, &walk);
     if (crash->signal == SIGABRT) {
         hd_crash_exception_read(&k->modules, k->frames, count, &exception);
     }
-    hd_tree_init(&tree, &k->pool);
+    hd_tree_init(&tree, &k->turns.pool);
     hd_tree_charge(&tree, hd_tree_add(&tree, k->frames, count, crash->at_ns), 1); /* it is all there is */
-    struct hd_report r = {
-        .kind = HD_REPORT_CRASH,
-        .complete = true,
-        .started_wall_ns = hd_os_wall_ns() - ago_ns,
-        .started_ns = crash->at_ns,
-        .app = &k->app,
-        .host = &k->host,
-        .cpu_percent = -1,
-        .without_paths = k->run->settings.without_paths,
-        .thread_count = (int)threads + 1,
-        .tree = &tree,
-        .hot_way = HD_WAY_SIGNALLED,
-        .hot_stop = walk.stop,
-        .hot_cut = walk.cut,
-        .threads = k->others.thread,
-        .thread_records = threads,
-        .threads_left_out = k->others.left_out,
-        .thread_frames = k->others.frames,
-        .modules = &k->modules,
-        .scripts = &k->scripts,
-        .crash = crash,
-        .exception = &exception,
-    };
+    struct hd_report r;
+    hd_publish_prepare(k, HD_REPORT_CRASH, &r);
+    hd_publish_threads(k, &r);
+    r.started_wall_ns = hd_os_wall_ns() - ago_ns;
+    r.started_ns = crash->at_ns;
+    r.thread_count = (int)r.thread_records + 1;
+    r.tree = &tree;
+    r.hot_way = HD_WAY_SIGNALLED;
+    r.hot_stop = walk.stop;
+    r.hot_cut = walk.cut;
+    r.crash = crash;
+    r.exception = &exception;
     take_over(k, &r, crash->at_ns);
     hd_uuid_make(r.id, r.started_wall_ns);
     int rc = hd_spool_write(&k->spool, &r, k->scratch, false);

@@ -22,7 +22,7 @@ static void move_deferred(struct hd_worker *k, uint32_t to, uint32_t from) {
 bool hd_deferred_remove(struct hd_worker *k, const struct hd_turn *h) {
     uint32_t left = 0;
     for (uint32_t i = 0; i < k->deferred.count; i++) {
-        if (memcmp(k->deferred.id[i], h->id, HD_UUID_BYTES) != 0) {
+        if (memcmp(k->deferred.id[i], h->report.id, HD_UUID_BYTES) != 0) {
             move_deferred(k, left++, i);
         }
     }
@@ -32,10 +32,10 @@ bool hd_deferred_remove(struct hd_worker *k, const struct hd_turn *h) {
 }
 
 void hd_deferred_add(struct hd_worker *k, const struct hd_turn *h) {
-    memcpy(k->deferred.id[k->deferred.count], h->id, HD_UUID_BYTES);
-    k->deferred.ns[k->deferred.count] = h->duration_ns;
-    k->deferred.loop[k->deferred.count] = h->loop;
-    k->deferred.generation[k->deferred.count++] = h->generation;
+    memcpy(k->deferred.id[k->deferred.count], h->report.id, HD_UUID_BYTES);
+    k->deferred.ns[k->deferred.count] = h->times.duration_ns;
+    k->deferred.loop[k->deferred.count] = h->loop.slot;
+    k->deferred.generation[k->deferred.count++] = h->loop.generation;
 }
 
 /* Not of a thread that had the slot before: what became of its loop is not known, and its reports are held
@@ -47,8 +47,8 @@ static bool is_deferred_of(const struct hd_worker *k, uint32_t i, uint8_t loop, 
 void hd_deferred_publish(struct hd_worker *k, uint8_t loop, uint32_t generation) {
     uint32_t left = 0;
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        struct hd_turn *h = &k->turn[i];
-        h->published |= h->used && h->loop == loop && h->generation == generation;
+        struct hd_turn *h = &k->turns.turn[i];
+        h->report.published |= h->used && h->loop.slot == loop && h->loop.generation == generation;
     }
     for (uint32_t i = 0; i < k->deferred.count; i++) {
         if (is_deferred_of(k, i, loop, generation)) {
@@ -64,8 +64,8 @@ void hd_deferred_publish(struct hd_worker *k, uint8_t loop, uint32_t generation)
 /* Of a hang that lasts the monitor finds out. */
 static bool lasts(const struct hd_worker *k, const uint8_t *id) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        if (k->turn[i].opened && memcmp(k->turn[i].id, id, HD_UUID_BYTES) == 0) {
-            return k->turn[i].used;
+        if (k->turns.turn[i].report.opened && memcmp(k->turns.turn[i].report.id, id, HD_UUID_BYTES) == 0) {
+            return k->turns.turn[i].used;
         }
     }
     return false;

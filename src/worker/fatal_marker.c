@@ -46,7 +46,7 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
  * update tries again. */
 static void leave(struct hd_worker *k, struct hd_turn *h, const char *name) {
     char temp[HD_SPOOL_NAME_BYTES];
-    hd_spool_name(temp, h->id, HD_SPOOL_TEMP);
+    hd_spool_name(temp, h->report.id, HD_SPOOL_TEMP);
     int fd = hd_os.open_at(k->spool.dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat st;
     if (fd >= 0) {
@@ -54,7 +54,7 @@ static void leave(struct hd_worker *k, struct hd_turn *h, const char *name) {
     }
     if (fd >= 0 && hd_os.flock(fd, LOCK_EX | LOCK_NB) == 0 &&
         hd_os.rename_at(k->spool.dir_fd, temp, name) == 0) {
-        h->note = fd + 1;
+        h->report.note = fd + 1;
     } else if (fd >= 0) {
         hd_os.unlink_at(k->spool.dir_fd, temp);
         hd_os_close(fd);
@@ -62,51 +62,52 @@ static void leave(struct hd_worker *k, struct hd_turn *h, const char *name) {
 }
 
 static uint8_t *page_of(struct hd_worker *k, const struct hd_turn *h) {
-    return k->notes[h - k->turn];
+    return k->notes[h - k->turns.turn];
 }
 
 /* From here on each look stores the duration there. Written before it is mapped: a page for which a file has
  * no room is the end of who touches it. */
 static void map_note(struct hd_worker *k, struct hd_turn *h, const char *name) {
-    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = k->runtime_fd >= 0 ? hd_os.open_at(k->runtime_fd, name, flags, 0600) : -1;
-    h->mapped = fd >= 0 ? fd + 1 : h->note;
-    if (hd_os.write(h->mapped - 1, &h->duration_ns, sizeof h->duration_ns) != sizeof h->duration_ns ||
-        w->generation != h->generation) {
+    h->report.mapped = fd >= 0 ? fd + 1 : h->report.note;
+    if (hd_os.write(h->report.mapped - 1, &h->times.duration_ns, sizeof h->times.duration_ns) !=
+            sizeof h->times.duration_ns ||
+        w->generation != h->loop.generation) {
         return;
     }
     uint8_t *page = page_of(k, h);
-    if (hd_os_memory_of_file(page, HD_FATAL_MARKER_BYTES, h->mapped - 1) == 0) {
-        atomic_store_explicit(&w->note_start_ns, h->start_ns, memory_order_relaxed);
+    if (hd_os_memory_of_file(page, HD_FATAL_MARKER_BYTES, h->report.mapped - 1) == 0) {
+        atomic_store_explicit(&w->note_start_ns, h->times.start_ns, memory_order_relaxed);
         atomic_store_explicit(&w->note, (_Atomic uint64_t *)(void *)page, memory_order_release);
     }
 }
 
 /* The monitor may be at it just now: memory takes the file's place. */
 static void unmap_note(struct hd_worker *k, const struct hd_turn *h) {
-    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(k, h);
     atomic_compare_exchange_strong(&w->note, &page, NULL);
     (void)hd_os_memory_of_file(page_of(k, h), HD_FATAL_MARKER_BYTES, -1);
-    if (h->mapped != h->note) {
-        hd_os_close(h->mapped - 1);
+    if (h->report.mapped != h->report.note) {
+        hd_os_close(h->report.mapped - 1);
     }
 }
 
 void hd_fatal_marker_update(struct hd_worker *k, struct hd_turn *h, bool over) {
     char name[HD_SPOOL_NAME_BYTES];
-    hd_spool_name(name, h->id, HD_SPOOL_OPEN);
-    if (!over && h->note == 0) {
+    hd_spool_name(name, h->report.id, HD_SPOOL_OPEN);
+    if (!over && h->report.note == 0) {
         (void)hd_spool_walk(k->spool.dir_fd, sweep_one, k);
         leave(k, h, name);
-        if (h->note != 0) {
+        if (h->report.note != 0) {
             map_note(k, h, name);
         }
-    } else if (over && h->note != 0) {
+    } else if (over && h->report.note != 0) {
         remove_note(k, name);
         unmap_note(k, h);
-        hd_os_close(h->note - 1);
-        h->note = 0;
+        hd_os_close(h->report.note - 1);
+        h->report.note = 0;
     }
 }

@@ -4,44 +4,53 @@
  */
 #include "worker/hang.h"
 
+#include "record/uuid.h"
+#include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/host.h"
 #include "worker/other_threads.h"
 #include "worker/publish.h"
-#include "worker/turn.h"
 
 #define FREEZE_NS (5 * HD_NS_PER_S) /* so long a hang is reported before its loop is certain */
 
 void hd_hang_ignore(const struct hd_run *r, struct hd_turn *h, uint64_t turn) {
-    atomic_store_explicit(&hd_watch_at(&r->watches, h->loop)->loop.ignored_turn, turn, memory_order_relaxed);
+    atomic_store_explicit(&hd_watch_at(&r->watches, h->loop.slot)->loop.ignored_turn, turn,
+                          memory_order_relaxed);
     h->not_a_hang = true;
 }
 
+/* Reports sort by their ids, and so by when hangs started: not before the run. */
+static void open_report(const struct hd_run *r, struct hd_turn *h) {
+    uint64_t run_ns = r->record->options.started_wall_ns, start_ns = h->times.start_wall_ns;
+    h->report.opened = true;
+    hd_uuid_make_at(h->report.id, start_ns > run_ns ? start_ns : run_ns);
+}
+
 static void look_at_threads(struct hd_worker *k, struct hd_turn *h) {
-    const struct hd_probe *e = &h->last.evidence;
-    int owner = !h->last.valid ? 0 : e->lock_owner_tid != 0 ? e->lock_owner_tid : e->joined_tid;
-    hd_threads_capture(k, h->thread, hd_thread_id_of(owner));
-    h->threads = k->others.count + k->others.left_out;
+    const struct hd_probe *e = &h->samples.newest.evidence;
+    int owner = !h->samples.newest.valid ? 0 : e->lock_owner_tid != 0 ? e->lock_owner_tid : e->joined_tid;
+    hd_threads_capture(k, h->loop.thread, hd_thread_id_of(owner));
+    h->threads.count = k->others.count + k->others.left_out;
     hd_threads_find_deadlock(k, h);
 }
 
 void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
     h->state = msg->state;
     h->activity = hd_activity_is_idle(msg->activity) ? h->activity : msg->activity;
-    h->threshold_ns = msg->threshold_ns;
+    h->times.threshold_ns = msg->threshold_ns;
     /* the sample of the same look was taken after the look began */
-    h->duration_ns = h->seen_age_ns > msg->duration_ns ? h->seen_age_ns : msg->duration_ns;
-    h->process_cpu_ns = msg->process_cpu_ns;
-    h->excluded_ns = msg->excluded_ns;
+    h->times.duration_ns = h->samples.age_ns > msg->duration_ns ? h->samples.age_ns : msg->duration_ns;
+    h->times.process_cpu_ns = msg->process_cpu_ns;
+    h->times.excluded_ns = msg->excluded_ns;
     bool launch = h->state == HANGDOG_STATE_LAUNCH;
-    if (h->last.valid && !launch && !h->not_a_hang &&
-        hd_blocked_is_served(k, h, &h->last)) { /* by one that was busy */
+    if (h->samples.newest.valid && !launch && !h->not_a_hang &&
+        hd_blocked_is_served(k, h, &h->samples.newest)) { /* by one that was busy */
         hd_hang_ignore(k->run, h, msg->turn);
     }
     if (h->not_a_hang) { /* which the monitor did not know yet */
         return;
     }
-    hd_turn_open(h, k->run->record->options.started_wall_ns);
+    open_report(k->run, h);
     hd_host_read_process(k);
     look_at_threads(k, h);
     hd_publish(k, h, false);
@@ -52,29 +61,30 @@ void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_messag
 /* A freeze that does not end: its loop may never wait again to be certain. A loop with evidence is believed.
  */
 static void show_freeze(const struct hd_run *r, struct hd_turn *h) {
-    const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
-    bool known =
-        w->generation == h->generation && atomic_load_explicit(&w->loop.has_evidence, memory_order_relaxed);
-    if (known && !h->published && h->seen_age_ns >= FREEZE_NS) {
-        h->published = true;
-        h->written_age_ns = h->seen_age_ns / 2; /* it is due */
+    const struct hd_watch *w = hd_watch_at(&r->watches, h->loop.slot);
+    bool known = w->generation == h->loop.generation &&
+                 atomic_load_explicit(&w->loop.has_evidence, memory_order_relaxed);
+    if (known && !h->report.published && h->samples.age_ns >= FREEZE_NS) {
+        h->report.published = true;
+        h->report.written_age_ns = h->samples.age_ns / 2; /* it is due */
     }
 }
 
 void hd_hang_update_all(struct hd_worker *k) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        struct hd_turn *h = &k->turn[i];
-        if (!h->used || !h->opened) {
+        struct hd_turn *h = &k->turns.turn[i];
+        if (!h->used || !h->report.opened) {
             continue;
         }
         show_freeze(k->run, h);
-        if (h->seen_age_ns < 2 * h->written_age_ns) {
+        if (h->samples.age_ns < 2 * h->report.written_age_ns) {
             continue;
         }
-        h->duration_ns = h->seen_age_ns;
-        h->process_cpu_ns = hd_os_process_cpu_ns();
-        const struct hd_probe *e = &h->last.evidence;
-        if (h->seen_same && h->deadlock_count == 0 && (e->lock_owner_tid != 0 || e->joined_tid != 0)) {
+        h->times.duration_ns = h->samples.age_ns;
+        h->times.process_cpu_ns = hd_os_process_cpu_ns();
+        const struct hd_probe *e = &h->samples.newest.evidence;
+        if (h->samples.same && h->threads.deadlock_count == 0 &&
+            (e->lock_owner_tid != 0 || e->joined_tid != 0)) {
             look_at_threads(k, h); /* the ring may have closed since */
         }
         hd_publish(k, h, false);
@@ -86,8 +96,8 @@ void hd_hang_update_all(struct hd_worker *k) {
 /* The program ended before its thread had a loop: what was taken for a launch is how it lives, while the
  * loops are other threads'. */
 static bool ends_without_loop(const struct hd_run *r, const struct hd_turn *h) {
-    const struct hd_loop *loop = &hd_watch_at(&r->watches, h->loop)->loop;
-    return r->settings.deferred && !h->published && h->state == HANGDOG_STATE_LAUNCH &&
+    const struct hd_loop *loop = &hd_watch_at(&r->watches, h->loop.slot)->loop;
+    return r->settings.deferred && !h->report.published && h->state == HANGDOG_STATE_LAUNCH &&
            atomic_load_explicit(&r->channel.stopping, memory_order_relaxed) &&
            atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0 &&
            !atomic_load_explicit(&loop->has_evidence, memory_order_relaxed);
@@ -96,7 +106,7 @@ static bool ends_without_loop(const struct hd_run *r, const struct hd_turn *h) {
 /* A program that worked for so long before it had a loop was not launching. */
 static bool known_too_late(const struct hd_run *r, const struct hd_turn *h) {
     uint64_t limit_ns = r->settings.launch_known_ns;
-    return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->start_ns > limit_ns;
+    return limit_ns != 0 && h->state == HANGDOG_STATE_LAUNCH && hd_os_now_ns() - h->times.start_ns > limit_ns;
 }
 
 /* A time of the loop's on the monitor's clock. 0: it is none, or we were held up between the two clocks. */
@@ -111,34 +121,34 @@ static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
  * first one did. Where a hang may have followed that wait, or a stop is to be taken off, it stays as it was
  * told. */
 static uint64_t end_of(const struct hd_run *r, const struct hd_turn *h, const struct hd_message *msg) {
-    const struct hd_watch *w = hd_watch_at(&r->watches, h->loop);
+    const struct hd_watch *w = hd_watch_at(&r->watches, h->loop.slot);
     const struct hd_loop *loop = &w->loop;
-    if (w->generation != h->generation) { /* the slot is another loop's by now */
+    if (w->generation != h->loop.generation) { /* the slot is another loop's by now */
         return msg->at_ns;
     }
     uint64_t launched =
         h->state == HANGDOG_STATE_LAUNCH ? atomic_load_explicit(&loop->launched, memory_order_acquire) : 0;
     uint64_t to_ns = clock_of(loop, atomic_load_explicit(&loop->waited_to, memory_order_acquire));
     uint64_t from_ns = clock_of(loop, atomic_load_explicit(&loop->waited_from, memory_order_relaxed));
-    bool nothing_followed = to_ns < msg->at_ns && msg->at_ns - to_ns < h->threshold_ns;
+    bool nothing_followed = to_ns < msg->at_ns && msg->at_ns - to_ns < h->times.threshold_ns;
     if (launched != 0) {
         from_ns = clock_of(loop, launched);
     } else if (!nothing_followed || msg->excluded_ns != 0) {
         return msg->at_ns;
     }
-    return from_ns > h->start_ns && from_ns < msg->at_ns ? from_ns : msg->at_ns;
+    return from_ns > h->times.start_ns && from_ns < msg->at_ns ? from_ns : msg->at_ns;
 }
 
 void hd_hang_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
     uint64_t end_ns = end_of(k->run, h, msg), early_ns = msg->at_ns - end_ns;
-    hd_turn_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
-    h->duration_ns = msg->duration_ns > early_ns ? msg->duration_ns - early_ns : 0;
-    h->process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
-    h->excluded_ns = msg->excluded_ns;
-    bool none = h->not_a_hang || h->duration_ns < h->threshold_ns;
-    if (h->opened && (none || ends_without_loop(k->run, h) || known_too_late(k->run, h))) {
+    hd_samples_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
+    h->times.duration_ns = msg->duration_ns > early_ns ? msg->duration_ns - early_ns : 0;
+    h->times.process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
+    h->times.excluded_ns = msg->excluded_ns;
+    bool none = h->not_a_hang || h->times.duration_ns < h->times.threshold_ns;
+    if (h->report.opened && (none || ends_without_loop(k->run, h) || known_too_late(k->run, h))) {
         hd_publish_withdraw(k, h);
-    } else if (h->opened) {
+    } else if (h->report.opened) {
         hd_publish(k, h, true);
     }
     hd_turn_free(h);
@@ -146,15 +156,16 @@ void hd_hang_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message
 
 /* The report of a loop that is not certain is not deferred: there is none. */
 void hd_hang_frame(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
-    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
-    bool sure = w->generation == h->generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
-    hd_turn_settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
-    h->duration_ns = msg->duration_ns;
-    h->process_cpu_ns = msg->process_cpu_ns;
-    h->excluded_ns = msg->excluded_ns;
-    h->threshold_ns = k->run->settings.frame_drop_ns;
+    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
+    bool sure =
+        w->generation == h->loop.generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
+    hd_samples_settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
+    h->times.duration_ns = msg->duration_ns;
+    h->times.process_cpu_ns = msg->process_cpu_ns;
+    h->times.excluded_ns = msg->excluded_ns;
+    h->times.threshold_ns = k->run->settings.frame_drop_ns;
     if (!h->not_a_hang && (sure || !k->run->settings.deferred)) {
-        hd_turn_open(h, k->run->record->options.started_wall_ns);
+        open_report(k->run, h);
         hd_host_read_process(k);
         hd_publish_frame(k, h);
     }

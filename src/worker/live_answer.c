@@ -12,6 +12,7 @@
 #include "report/live_text.h"
 #include "worker/host.h"
 #include "worker/other_threads.h"
+#include "worker/publish.h"
 
 struct out {
     char *buffer;
@@ -32,8 +33,9 @@ static int put(void *ctx, const char *bytes, size_t n) {
 
 static const struct hd_turn *sampled_turn(const struct hd_worker *k, hd_thread_id thread) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        const struct hd_turn *h = &k->turn[i];
-        if (h->used && h->known && hd_thread_id_equal(h->thread, thread) && h->known_leaf != HD_TREE_NONE) {
+        const struct hd_turn *h = &k->turns.turn[i];
+        if (h->used && h->samples.has_stack && hd_thread_id_equal(h->loop.thread, thread) &&
+            h->samples.known_leaf != HD_TREE_NONE) {
             return h;
         }
     }
@@ -43,16 +45,17 @@ static const struct hd_turn *sampled_turn(const struct hd_worker *k, hd_thread_i
 static void take_sample(struct hd_worker *k, struct hd_thread_record *t, const struct hd_turn *h) {
     uint32_t callee = HD_TREE_NONE;
     t->first = k->others.frames_used;
-    for (uint32_t at = h->known_leaf; at != HD_TREE_NONE && k->others.frames_used < HD_THREAD_FRAMES_MAX;
-         at = k->pool.node[at].parent) {
-        k->others.frames[k->others.frames_used++] = hd_tree_frame(&k->pool, at, callee);
+    for (uint32_t at = h->samples.known_leaf;
+         at != HD_TREE_NONE && k->others.frames_used < HD_THREAD_FRAMES_MAX;
+         at = k->turns.pool.node[at].parent) {
+        k->others.frames[k->others.frames_used++] = hd_tree_frame(&k->turns.pool, at, callee);
         callee = at;
     }
     t->count = (uint16_t)(k->others.frames_used - t->first);
     t->error = 0;
-    t->way = h->last.way;
-    t->stop = h->last.stop;
-    t->cut = h->last.cut;
+    t->way = h->samples.newest.way;
+    t->stop = h->samples.newest.stop;
+    t->cut = h->samples.newest.cut;
 }
 
 static void take_samples(struct hd_worker *k) {
@@ -68,10 +71,7 @@ static void take_samples(struct hd_worker *k) {
 /* ---- the report ------------------------------------------------------------------------------- */
 
 static void read_threads(struct hd_worker *k) {
-    bool sole = !k->profile.on; /* its tree has indexes of these tables */
-    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        sole = sole && !k->turn[i].used;
-    }
+    bool sole = !k->profile.on && hd_turns_is_empty(&k->turns); /* trees have indexes of these tables */
     if (!hd_modules_still_valid(&k->modules, !sole)) {
         hd_unwinder_flush(k->unwinder);
     }
@@ -89,25 +89,16 @@ void hd_live_answer(struct hd_worker *k) {
     uint64_t began_ns = hd_os_now_ns(), began_wall_ns = hd_os_wall_ns();
     read_threads(k);
     struct hd_monitor_cost cost = {.samples = k->others.count};
-    struct hd_report r = {.kind = HD_REPORT_LIVE,
-                          .complete = true,
-                          .debugger = k->debugger,
-                          .without_paths = k->run->settings.without_paths,
-                          .started_wall_ns = began_wall_ns,
-                          .started_ns = began_ns,
-                          .duration_ns = hd_os_now_ns() - began_ns,
-                          .app = &k->app,
-                          .host = &k->host,
-                          .cpu_percent = -1,
-                          .rss_bytes = k->rss_bytes,
-                          .thread_count = (int)(k->others.count + k->others.left_out),
-                          .threads = k->others.thread,
-                          .thread_records = k->others.count,
-                          .threads_left_out = k->others.left_out,
-                          .thread_frames = k->others.frames,
-                          .modules = &k->modules,
-                          .scripts = &k->scripts,
-                          .monitor = &cost};
+    struct hd_report r;
+    hd_publish_prepare(k, HD_REPORT_LIVE, &r);
+    hd_publish_threads(k, &r);
+    r.debugger = k->debugger;
+    r.started_wall_ns = began_wall_ns;
+    r.started_ns = began_ns;
+    r.duration_ns = hd_os_now_ns() - began_ns;
+    r.rss_bytes = k->rss_bytes;
+    r.thread_count = (int)(k->others.count + k->others.left_out);
+    r.monitor = &cost;
     hd_uuid_make(r.id, began_wall_ns);
     struct out out = {.buffer = q->buffer, .size = q->size > 0 ? q->size - 1 : 0};
     struct hd_sink sink = {.put = put, .ctx = &out};

@@ -259,8 +259,8 @@ void hd_threads_find_deadlock(struct hd_worker *k, struct hd_turn *h) {
             edges[count++] = (struct hd_waits_for){hd_thread_id_tid(r->thread), r->waits_for_tid};
         }
     }
-    if (hd_cause_find_ring(&cause, edges, count, hd_thread_id_tid(h->thread))) {
-        h->deadlock_count = cause.deadlock_count;
-        memcpy(h->deadlock, cause.deadlock, sizeof h->deadlock);
+    if (hd_cause_find_ring(&cause, edges, count, hd_thread_id_tid(h->loop.thread))) {
+        h->threads.deadlock_count = cause.deadlock_count;
+        memcpy(h->threads.deadlock, cause.deadlock, sizeof h->threads.deadlock);
     }
 }

@@ -22,12 +22,12 @@ enum which {
 };
 
 static const struct hd_frame *frame_at(const struct hd_worker *k, const struct hd_hot_path *hot, uint32_t i) {
-    return &k->pool.node[hot->node[i]].frame;
+    return &k->turns.pool.node[hot->node[i]].frame;
 }
 
 /* In less time than that the next hang of the same bug may have another function. */
 static bool has_half(const struct hd_worker *k, const struct hd_hot_path *hot, uint32_t i) {
-    return k->pool.node[hot->node[i]].time_ns >= k->pool.node[hot->node[0]].time_ns / 2;
+    return k->turns.pool.node[hot->node[i]].time_ns >= k->turns.pool.node[hot->node[0]].time_ns / 2;
 }
 
 static bool is_own_script(const struct hd_worker *k, const struct hd_frame *f) {

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "cause/linux/child.h"
+#include "turn/capacity.h"
+#include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/hang.h"
-#include "worker/turn.h"
 
 #define MODULES_NS (1 * HD_NS_PER_S) /* between two looks whether they are still there: some 50 us */
 
@@ -62,11 +63,11 @@ uint32_t hd_sample_frames(struct hd_worker *k, hd_thread_id thread, const struct
 
 /* A stack that is new to us, in the hang's tree. Returns its frames' number. */
 static uint32_t place_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
-                            struct hd_last_sample *now) {
+                            struct hd_sample *now) {
     struct hd_walk walk;
-    uint32_t count = hd_sample_frames(k, h->thread, c, &walk);
-    hd_cpu_profile_add(k, h->thread, c, &walk, count);
-    now->leaf = hd_turn_add_stack(k, h, count, c->at_ns);
+    uint32_t count = hd_sample_frames(k, h->loop.thread, c, &walk);
+    hd_cpu_profile_add(k, h->loop.thread, c, &walk, count);
+    now->leaf = hd_capacity_add_stack(&k->turns, h, k->frames, count, c->at_ns);
     now->way = c->way;
     now->stop = walk.stop;
     now->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
@@ -85,21 +86,22 @@ static void see_python(const struct hd_worker *k, int tid, struct hd_probe *e) {
 }
 
 static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
-                      struct hd_last_sample *now) {
+                      struct hd_sample *now) {
     uint32_t count = place_stack(k, h, c, now);
     now->served = false;
-    hd_probe_read(&k->probe, hd_thread_id_tid(h->thread), c, k->frames, count, h->start_ns, &now->evidence);
+    hd_probe_read(&k->probe, hd_thread_id_tid(h->loop.thread), c, k->frames, count, h->times.start_ns,
+                  &now->evidence);
     if (hd_scripts_in_v8_collector(&k->scripts, k->frames, count)) {
         now->evidence.collects = HD_COLLECTOR_V8;
     }
-    see_python(k, hd_thread_id_tid(h->thread), &now->evidence);
+    see_python(k, hd_thread_id_tid(h->loop.thread), &now->evidence);
 }
 
 /* The same stack again: what may have changed nevertheless. */
 static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
-                      struct hd_last_sample *now) {
-    hd_tree_again(&h->tree, now->leaf, c->at_ns);
-    see_python(k, hd_thread_id_tid(h->thread), &now->evidence);
+                      struct hd_sample *now) {
+    hd_tree_again(&h->samples.tree, now->leaf, c->at_ns);
+    see_python(k, hd_thread_id_tid(h->loop.thread), &now->evidence);
     if (now->evidence.ownable) { /* the owner may be another one by now */
         now->evidence.lock_owner_tid =
             hd_lock_owner_now(&k->probe, c, (enum hd_lock_kind)now->evidence.lock_kind, now->evidence.owned);
@@ -107,16 +109,16 @@ static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_ca
     }
     if (now->evidence.child_alive) { /* which may have come to the terminal by now */
         struct hd_probe child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
-        hd_child_find(&k->probe, hd_thread_id_tid(h->thread), h->start_ns, &child);
+        hd_child_find(&k->probe, hd_thread_id_tid(h->loop.thread), h->times.start_ns, &child);
         now->evidence.not_a_hang |= child.not_a_hang;
     }
 }
 
 void hd_sample_add(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg,
                    const struct hd_capture *c) {
-    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
-    bool first = !h->last.valid, is_new = !c->same || first;
-    struct hd_last_sample now = h->last;
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
+    bool first = !h->samples.newest.valid, is_new = !c->same || first;
+    struct hd_sample now = h->samples.newest;
     now.valid = true;
     now.at_ns = c->at_ns;
     now.sched = c->sched;
@@ -134,27 +136,27 @@ void hd_sample_add(struct hd_worker *k, struct hd_turn *h, const struct hd_messa
     if (now.evidence.not_a_hang && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         hd_hang_ignore(k->run, h, msg->turn); /* of a launch only the rests: it works in between */
     }
-    bool changed = hd_turn_differs(h, &now) || first;
-    hd_turn_add(h, &now, msg->excluded_ns);
+    bool changed = hd_samples_differ(h, &now) || first;
+    hd_samples_add(h, &now, msg->excluded_ns);
     if (changed) {
         atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
     }
-    uint64_t age_ns = c->at_ns - h->start_ns;
-    h->excluded_ns = msg->excluded_ns;
-    h->seen_age_ns = age_ns > h->excluded_ns ? age_ns - h->excluded_ns : 0;
-    h->seen_same = c->same;
+    uint64_t age_ns = c->at_ns - h->times.start_ns;
+    h->times.excluded_ns = msg->excluded_ns;
+    h->samples.age_ns = age_ns > h->times.excluded_ns ? age_ns - h->times.excluded_ns : 0;
+    h->samples.same = c->same;
 }
 
 void hd_sample_add_late(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c) {
-    struct hd_last_sample answer = {.at_ns = c->at_ns};
-    bool news = !h->known;
+    struct hd_sample answer = {.at_ns = c->at_ns};
+    bool news = !h->samples.has_stack;
     (void)place_stack(k, h, c, &answer);
-    if (hd_turn_differs(h, &answer)) {
-        atomic_store_explicit(&hd_watch_at(&k->run->watches, h->loop)->changed_ns, hd_os_now_ns(),
+    if (hd_samples_differ(h, &answer)) {
+        atomic_store_explicit(&hd_watch_at(&k->run->watches, h->loop.slot)->changed_ns, hd_os_now_ns(),
                               memory_order_relaxed);
     }
-    hd_turn_answer(h, &answer);
-    h->written_age_ns /= news ? 2 : 1; /* what was written has no stack */
+    hd_samples_answer(h, &answer);
+    h->report.written_age_ns /= news ? 2 : 1; /* what was written has no stack */
 }
 
 void hd_sample_try(struct hd_worker *k, const struct hd_capture *c) {

@@ -13,7 +13,7 @@
 #include "worker/publish.h"
 #include "worker/sample.h"
 #include "worker/spool_failure.h"
-#include "worker/turn.h"
+#include "worker/tracking.h"
 
 #include <fcntl.h>
 
@@ -57,7 +57,7 @@ static void init(struct hd_worker *k) {
     follow_early(k);
     hd_unwinder_init(k->unwinder, &k->modules);
     hd_scripts_init(&k->scripts, &k->modules);
-    hd_tree_pool_init(&k->pool);
+    hd_turns_init(&k->turns);
     follow_early(k);
     hd_host_fill(k);
     hd_probe_context_init(&k->probe, &k->modules, hd_thread_id_tid(k->own_thread));
@@ -75,13 +75,10 @@ static void init(struct hd_worker *k) {
 /* ---- messages --------------------------------------------------------------------------------- */
 
 static void on_track(struct hd_worker *k, const struct hd_message *msg) {
-    bool sole = !k->profile.on;
-    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        sole = sole && !k->turn[i].used;
-    }
+    bool sole = !k->profile.on && hd_turns_is_empty(&k->turns);
     hd_sample_check_modules(k, !sole);
     hd_scripts_begin(&k->scripts, sole);
-    hd_turn_begin(k, msg);
+    (void)hd_tracking_start(&k->turns, k->run, &k->probe, msg);
 }
 
 static void take_verdict(void *worker, const struct hd_loop_verdict *verdict) {
@@ -120,12 +117,12 @@ static void recognise_last(struct hd_worker *k) {
 /* False: the last message was there. */
 static bool handle(struct hd_worker *k, const struct hd_message *msg) {
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
-    struct hd_turn *h = hd_turn_find(k, msg);
+    struct hd_turn *h = hd_turns_find(&k->turns, msg->loop, msg->generation);
     if (h != NULL) {
-        h->cost = msg->cost;
-        h->cpu_ns = msg->cpu_ns;
-        h->late_max_ns = msg->late_max_ns;
-        h->degraded |= msg->degraded;
+        h->cost.captures = msg->cost;
+        h->cost.monitor_cpu_ns = msg->cpu_ns;
+        h->cost.late_max_ns = msg->late_max_ns;
+        h->cost.degraded |= msg->degraded;
     }
     switch ((enum hd_message_type)msg->type) {
     case HD_MSG_STOP:
@@ -151,7 +148,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
         }
         break;
     case HD_MSG_OPEN:
-        if (h != NULL && !h->opened) {
+        if (h != NULL && !h->report.opened) {
             hd_hang_open(k, h, msg);
         }
         break;
@@ -166,7 +163,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
         break;
     case HD_MSG_FORGET:
         if (h != NULL) {
-            if (h->opened) {
+            if (h->report.opened) {
                 hd_publish_withdraw(k, h);
             }
             hd_turn_free(h);

@@ -11,6 +11,7 @@
 #include "report/call_tree.h"
 #include "report/spool.h"
 #include "script/script.h"
+#include "turn/turn.h"
 #include "unwind/unwind.h"
 #include "watch/run.h"
 #include "worker/caps.h"
@@ -18,11 +19,8 @@
 #include "worker/deferred.h"
 #include "worker/other_threads.h"
 #include "worker/repeat.h"
-#include "worker/turn.h"
 
-#define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1) /* and one that was over before it was known */
-#define HD_FATAL_MARKER_BYTES 4096u        /* a page, which a file may be mapped over */
-#define HD_FRAMES_MAX 256
+#define HD_FATAL_MARKER_BYTES 4096u /* a page, which a file may be mapped over */
 
 struct hd_worker {
     struct hd_run *run;
@@ -35,7 +33,7 @@ struct hd_worker {
     char os_version[64], kernel[64], executable[64];
     uint64_t rss_bytes; /* when the newest hang opened */
     bool debugger;
-    struct hd_turn turn[HD_TURNS_MAX];
+    struct hd_turns turns;
     struct hd_cpu_profile profile;
     struct hd_deferred deferred;
     struct hd_repeat before; /* the newest whole report: a repeat of it is brief */
@@ -43,7 +41,6 @@ struct hd_worker {
     struct hd_other_threads others; /* of the newest hang */
     /* shared buffers */
     struct hd_cause_sums sums; /* of the hang that is written */
-    struct hd_tree_pool pool;
     struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
     struct hd_modules modules;
     uint64_t modules_seen_ns; /* when they were last looked after */

@@ -62,7 +62,7 @@ static int fresh(void **state) {
     run->settings.deferred = true;
     run->settings.reports_per_day = run->settings.reports_per_fingerprint = UINT32_MAX;
     hd_modules_init_live(&k->modules, -1);
-    hd_tree_pool_init(&k->pool);
+    hd_tree_pool_init(&k->turns.pool);
     assert_int_equal(hd_spool_open(&k->spool, folder), 0);
     return 0;
 }
@@ -79,23 +79,22 @@ static int clean(void **state) {
 }
 
 static struct hd_turn *begun(uint64_t number) {
-    struct hd_turn *h = &k->turn[0];
+    struct hd_turn *h = &k->turns.turn[0];
     *h = (struct hd_turn){.used = true,
-                          .opened = true,
+                          .report = {.opened = true},
                           .state = HANGDOG_STATE_FOREGROUND,
-                          .start_ns = number * HANG_NS,
-                          .duration_ns = HANG_NS / 2};
-    hd_uuid_make(h->id, number * HANG_NS);
-    hd_tree_init(&h->tree, &k->pool);
+                          .times = {.start_ns = number * HANG_NS, .duration_ns = HANG_NS / 2}};
+    hd_uuid_make(h->report.id, number * HANG_NS);
+    hd_tree_init(&h->samples.tree, &k->turns.pool);
     return h;
 }
 
 /* As long as any, told while it lasts and at its end. */
 static void run_to_end(struct hd_turn *h) {
     hd_publish(k, h, false);
-    h->duration_ns = HANG_NS;
+    h->times.duration_ns = HANG_NS;
     hd_publish(k, h, true);
-    hd_tree_free(&h->tree);
+    hd_tree_free(&h->samples.tree);
     h->used = false;
 }
 
@@ -103,7 +102,8 @@ static void run_to_end(struct hd_turn *h) {
 static void hang(uint64_t number) {
     static const struct hd_frame frame = {.pc = 0x1010, .start = 0x1000};
     struct hd_turn *h = begun(number);
-    hd_tree_charge(&h->tree, hd_tree_add(&h->tree, &frame, 1, h->start_ns), h->duration_ns);
+    hd_tree_charge(&h->samples.tree, hd_tree_add(&h->samples.tree, &frame, 1, h->times.start_ns),
+                   h->times.duration_ns);
     run_to_end(h);
 }
 
@@ -214,7 +214,7 @@ static void suppressed_or_withdrawn_reports_do_not_count_for_the_day(void **stat
     assert_int_equal(shown(4), 1);
     hd_publish(k, begun(HANGS), false);
     assert_int_equal(files(".json"), 2);
-    hd_publish_withdraw(k, &k->turn[0]);
+    hd_publish_withdraw(k, &k->turns.turn[0]);
     assert_int_equal(files(".json"), 1);
     run->settings.reports_per_fingerprint = UINT32_MAX;
     assert_int_equal(shown(2), 1);

@@ -39,10 +39,10 @@ static int set_up(void **state) {
     assert_non_null(run);
     worker->run = run;
     worker->runtime_fd = -1;
-    hang = worker->turn;
+    hang = worker->turns.turn;
     worker->spool.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(worker->spool.dir_fd >= 0);
-    hang->id[0] = 1;
+    hang->report.id[0] = 1;
     return 0;
 }
 
@@ -95,7 +95,7 @@ static void a_note_is_seen_only_while_it_is_locked(void **state) {
     assert_int_equal(files_of(HD_SPOOL_TEMP, &lockable), 0);
     hd_fatal_marker_update(worker, hang, true);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 0);
-    assert_int_equal(hang->note, 0);
+    assert_int_equal(hang->report.note, 0);
 }
 
 static int is_locked_elsewhere(int fd, int operation) {

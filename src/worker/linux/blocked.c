@@ -16,13 +16,13 @@
 /* Who has the terminal is asked now: of a sample that is read late it tells only if the thread has not run
  * since. A shell's command may have come and gone, which has nothing to do with where the shell idles. */
 static bool is_of_now(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c) {
-    return hd_own_terminal(k->probe.proc_fd) == 0 || hd_thread_stands_still(h->thread, &c->sched);
+    return hd_own_terminal(k->probe.proc_fd) == 0 || hd_thread_stands_still(h->loop.thread, &c->sched);
 }
 
 void hd_blocked_send(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c,
                      uint32_t depth) {
     const struct hd_recogniser *r = &k->run->ports.recogniser;
-    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
+    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
     if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !hd_blocked_is_left(k->run) &&
         is_of_now(k, h, c)) {
         r->blocked(r->ctx, &w->loop, &(struct hd_blocked){.sp = c->regs.sp, .depth = depth});
@@ -64,10 +64,9 @@ static bool still_waits(const struct hd_worker *k, hd_thread_id thread, const st
  * turn. Who should serve may be busy, or without a processor, just now: then it is asked again at the next
  * sample, also at one that finds nothing new. However late we read that, the thread has not run since: it
  * waited there when the other one was seen to serve. */
-bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h,
-                          const struct hd_last_sample *s) {
+bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h, const struct hd_sample *s) {
     const struct hd_recogniser *r = &k->run->ports.recogniser;
-    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop);
+    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
     struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
     bool may = r->blocked != NULL && s->evidence.syscall_nr == SYS_futex && !s->evidence.ownable &&
                s->depth != 0 && !hd_blocked_is_left(k->run);
@@ -75,7 +74,8 @@ bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h,
         r->blocked(r->ctx, &w->loop, &how);
     }
     if (how.epoll >= 0) {
-        how.served = another_waits_by(k, h->thread, how.epoll) && still_waits(k, h->thread, &s->sched);
+        how.served =
+            another_waits_by(k, h->loop.thread, how.epoll) && still_waits(k, h->loop.thread, &s->sched);
     }
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);

@@ -13,17 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch/run.h"
-#include "worker/turn.h"
-#include "worker/worker.h"
+#include "hangdog/hangdog.h"
+#include "turn/capacity.h"
+#include "turn/samples.h"
 
 #define INTERVAL (50 * HD_NS_PER_MS)
 #define MAIN_FUNCTION 1
 #define DISPATCHER 2
 #define HEAVY 3
 
-static struct hd_worker k;
-static struct hd_run run;
+static struct hd_turns turns;
+static struct hd_frame frames[HD_TREE_DEPTH_MAX];
 
 /* ---- the reference: a tree without bounds --------------------------------------------------------- */
 
@@ -87,20 +87,19 @@ static uint32_t heaviest(uint32_t at, uint64_t *second_ns) {
 
 static int fresh(void **state) {
     (void)state;
-    memset(&k, 0, sizeof k);
+    memset(&turns, 0, sizeof turns);
     memset(ref_hash, 0, sizeof ref_hash);
     memset(hang_ref, 0, sizeof hang_ref);
     refs = 1;
     ref[0] = (struct ref){0};
-    hd_tree_pool_init(&k.pool);
-    k.run = &run;
+    hd_turns_init(&turns);
     return 0;
 }
 
 static struct ref_hang *hang(uint8_t i, uint8_t hang_state) {
-    struct hd_turn *h = &k.turn[i];
-    *h = (struct hd_turn){.used = true, .loop = i, .state = hang_state};
-    hd_tree_init(&h->tree, &k.pool);
+    struct hd_turn *h = &turns.turn[i];
+    *h = (struct hd_turn){.used = true, .loop = {.slot = i}, .state = hang_state};
+    hd_tree_init(&h->samples.tree, &turns.pool);
     hang_ref[i] = (struct ref_hang){.h = h, .root = ref_step(0, 1000000 + i, true)};
     return &hang_ref[i];
 }
@@ -109,8 +108,8 @@ static struct ref_hang *hang(uint8_t i, uint8_t hang_state) {
 static uint32_t ref_of(const struct ref_hang *r, uint32_t at) {
     uint64_t path[HD_TREE_DEPTH_MAX];
     uint32_t count = 0, i = r->root;
-    for (; at != HD_TREE_NONE; at = k.pool.node[at].parent) {
-        path[count++] = k.pool.node[at].frame.start;
+    for (; at != HD_TREE_NONE; at = turns.pool.node[at].parent) {
+        path[count++] = turns.pool.node[at].frame.start;
     }
     while (count-- != 0) {
         i = ref_step(i, path[count], false);
@@ -119,9 +118,10 @@ static uint32_t ref_of(const struct ref_hang *r, uint32_t at) {
 }
 
 static void note_folded(const struct ref_hang *r) {
-    for (uint32_t n = r->h->tree.roots; n != HD_TREE_NONE; n = hd_tree_next(&k.pool, n)) {
+    for (uint32_t n = r->h->samples.tree.roots; n != HD_TREE_NONE; n = hd_tree_next(&turns.pool, n)) {
         struct ref *in = &ref[ref_of(r, n)];
-        in->there = k.pool.node[n].samples > 1 || in->samples == 1; /* or it went and came again at once */
+        in->there =
+            turns.pool.node[n].samples > 1 || in->samples == 1; /* or it went and came again at once */
     }
     for (uint32_t i = 1; i < refs; i++) {
         if (ref[i].root == r->root) {
@@ -137,14 +137,14 @@ static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, ui
     if (r->taken != 0) {
         ref_charge(r->last, at_ns - r->last_ns);
     } else {
-        h->start_ns = at_ns;
+        h->times.start_ns = at_ns;
     }
     for (uint32_t i = 0; i < count; i++) {
-        k.frames[i] = (struct hd_frame){.start = stack[count - 1 - i], .pc = stack[count - 1 - i]};
+        frames[i] = (struct hd_frame){.start = stack[count - 1 - i], .pc = stack[count - 1 - i]};
     }
-    struct hd_last_sample now = {.valid = true, .at_ns = at_ns, .state = HD_RUN_BLOCKED};
-    bool folds = HD_TREE_POOL_NODES - k.pool.used < count;
-    now.leaf = hd_turn_add_stack(&k, h, count, at_ns);
+    struct hd_sample now = {.valid = true, .at_ns = at_ns, .state = HD_RUN_BLOCKED};
+    bool folds = HD_TREE_POOL_NODES - turns.pool.used < count;
+    now.leaf = hd_capacity_add_stack(&turns, h, frames, count, at_ns);
     r->last = r->root;
     for (uint32_t i = 0; i < count; i++) {
         r->last = ref_step(r->last, stack[i], true);
@@ -157,18 +157,18 @@ static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, ui
         }
     }
     uint32_t depth = 0;
-    for (uint32_t i = now.leaf; i != HD_TREE_NONE; i = k.pool.node[i].parent) {
+    for (uint32_t i = now.leaf; i != HD_TREE_NONE; i = turns.pool.node[i].parent) {
         depth++;
     }
     assert_int_equal(depth, count); /* the stack is whole */
-    hd_turn_add(h, &now, 0);
+    hd_samples_add(h, &now, 0);
     r->last_ns = at_ns;
     r->timeline[r->taken++ % HD_TIMELINE] = r->last;
 }
 
 static void settle(struct ref_hang *r, uint64_t end_ns) {
     ref_charge(r->last, end_ns - r->last_ns);
-    hd_turn_settle(r->h, end_ns, 0, NULL);
+    hd_samples_settle(r->h, end_ns, 0, NULL);
 }
 
 /* ---- what must be true ---------------------------------------------------------------------------- */
@@ -183,14 +183,14 @@ static bool leads_to(uint32_t caller, uint32_t leaf) {
 static void assert_sums(const struct hd_tree *t) {
     uint64_t roots_ns = 0;
     uint32_t nodes = 0;
-    for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(&k.pool, i), nodes++) {
-        const struct hd_tree_node *n = &k.pool.node[i];
+    for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(&turns.pool, i), nodes++) {
+        const struct hd_tree_node *n = &turns.pool.node[i];
         uint64_t below_ns = 0;
         uint32_t below = 0;
-        for (uint32_t c = n->child; c != HD_TREE_NONE; c = k.pool.node[c].sibling) {
-            assert_int_equal(k.pool.node[c].parent, i);
-            below_ns += k.pool.node[c].time_ns;
-            below += k.pool.node[c].samples;
+        for (uint32_t c = n->child; c != HD_TREE_NONE; c = turns.pool.node[c].sibling) {
+            assert_int_equal(turns.pool.node[c].parent, i);
+            below_ns += turns.pool.node[c].time_ns;
+            below += turns.pool.node[c].samples;
         }
         assert_true(below_ns <= n->time_ns && below <= n->samples && n->samples <= t->samples);
         assert_true(n->time_ns <= t->time_ns);
@@ -203,28 +203,28 @@ static void assert_sums(const struct hd_tree *t) {
 /* No node is lost or given twice. */
 static void assert_pool(void) {
     uint32_t count = 0, nodes = 0;
-    for (uint32_t i = k.pool.free; i != HD_TREE_NONE && count <= HD_TREE_POOL_NODES;
-         i = k.pool.node[i].sibling) {
+    for (uint32_t i = turns.pool.free; i != HD_TREE_NONE && count <= HD_TREE_POOL_NODES;
+         i = turns.pool.node[i].sibling) {
         count++;
     }
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        nodes += k.turn[i].tree.nodes;
+        nodes += turns.turn[i].samples.tree.nodes;
     }
-    assert_int_equal(k.pool.used, nodes);
+    assert_int_equal(turns.pool.used, nodes);
     assert_int_equal(count + nodes, HD_TREE_POOL_NODES);
 }
 
 /* Times and counts of what was never folded are exact; what the timeline shows is a stack of that
  * sample, or its callers. */
 static void assert_true_to_the_reference(const struct ref_hang *r) {
-    const struct hd_tree *t = &r->h->tree;
+    const struct hd_tree *t = &r->h->samples.tree;
     assert_pool();
     assert_sums(t);
     assert_int_equal(t->time_ns, ref[r->root].time_ns);
     assert_int_equal(t->samples, r->taken);
     uint32_t exact = 0;
-    for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(&k.pool, i)) {
-        const struct hd_tree_node *n = &k.pool.node[i];
+    for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(&turns.pool, i)) {
+        const struct hd_tree_node *n = &turns.pool.node[i];
         const struct ref *want = &ref[ref_of(r, i)];
         exact += !want->gone;
         if (want->gone) {
@@ -235,19 +235,19 @@ static void assert_true_to_the_reference(const struct ref_hang *r) {
     }
     assert_true(exact > 0);
     uint32_t have = r->taken < HD_TIMELINE ? r->taken : HD_TIMELINE;
-    assert_int_equal(r->h->timeline_count, r->taken);
+    assert_int_equal(r->h->samples.timeline.count, r->taken);
     for (uint32_t i = 0; i < have; i++) {
-        assert_true(leads_to(ref_of(r, r->h->timeline[i].leaf), r->timeline[i]));
+        assert_true(leads_to(ref_of(r, r->h->samples.timeline.entry[i].leaf), r->timeline[i]));
     }
-    assert_int_equal(ref_of(r, r->h->last.leaf), r->last);
+    assert_int_equal(ref_of(r, r->h->samples.newest.leaf), r->last);
 }
 
 /* The same hot stack as the reference's, as long as each step is ahead by `fair` of the time. Returns how
  * many steps that were, `whole`: also its end. */
 static uint32_t assert_hot(const struct ref_hang *r, double fair, bool whole) {
     uint32_t path[HD_TREE_DEPTH_MAX], at = r->root, step = 0;
-    uint32_t count = hd_tree_hot_path(&r->h->tree, path, HD_TREE_DEPTH_MAX);
-    uint64_t fair_ns = (uint64_t)(fair * (double)r->h->tree.time_ns);
+    uint32_t count = hd_tree_hot_path(&r->h->samples.tree, path, HD_TREE_DEPTH_MAX);
+    uint64_t fair_ns = (uint64_t)(fair * (double)r->h->samples.tree.time_ns);
     for (;; step++) {
         uint64_t second_ns, own_ns = at != r->root ? ref[at].own_ns : 0;
         uint32_t best = heaviest(at, &second_ns);
@@ -269,9 +269,9 @@ static uint32_t assert_hot(const struct ref_hang *r, double fair, bool whole) {
 
 static double share_of(const struct ref_hang *r, uint32_t function) {
     uint32_t path[HD_TREE_DEPTH_MAX];
-    uint32_t count = hd_tree_hot_path(&r->h->tree, path, HD_TREE_DEPTH_MAX);
-    assert_int_equal(k.pool.node[path[count - 1]].frame.start, function);
-    return (double)k.pool.node[path[count - 1]].time_ns / (double)r->h->tree.time_ns;
+    uint32_t count = hd_tree_hot_path(&r->h->samples.tree, path, HD_TREE_DEPTH_MAX);
+    assert_int_equal(turns.pool.node[path[count - 1]].frame.start, function);
+    return (double)turns.pool.node[path[count - 1]].time_ns / (double)r->h->samples.tree.time_ns;
 }
 
 /* ---- stacks --------------------------------------------------------------------------------------- */
@@ -404,7 +404,7 @@ static void every_hang_has_its_stacks_however_many_another_has(void **state) {
     for (uint32_t j = 0; j < HD_TURNS_MAX; j++) {
         hd_turn_free(r[j]->h);
     }
-    assert_int_equal(k.pool.used, 0);
+    assert_int_equal(turns.pool.used, 0);
     assert_pool();
 }
 
@@ -447,16 +447,16 @@ static void what_is_cut_off_after_folding_is_taken_back_once(void **state) {
         for (uint32_t i = 0; i < 400; i++, at_ns += INTERVAL) {
             sample_parser(r, i % 3 == 0 ? i / 100 : i, 60, at_ns);
         }
-        hd_turn_settle(r->h, at_ns - late * INTERVAL - INTERVAL / 2, 0, NULL);
-        assert_int_equal(r->h->tree.samples, 400 - late);
-        assert_int_equal(r->h->taken, 400 - late);
-        assert_int_equal(r->h->tree.time_ns, (400 - late) * INTERVAL - INTERVAL / 2);
+        hd_samples_settle(r->h, at_ns - late * INTERVAL - INTERVAL / 2, 0, NULL);
+        assert_int_equal(r->h->samples.tree.samples, 400 - late);
+        assert_int_equal(r->h->samples.taken, 400 - late);
+        assert_int_equal(r->h->samples.tree.time_ns, (400 - late) * INTERVAL - INTERVAL / 2);
         assert_pool();
-        assert_sums(&r->h->tree);
-        assert_int_equal(k.pool.node[r->h->tree.roots].samples, 400 - late);
-        assert_int_equal(k.pool.node[r->h->tree.roots].time_ns, r->h->tree.time_ns);
-        for (uint32_t i = 0; i < r->h->timeline_count; i++) {
-            ref_of(r, r->h->timeline[i].leaf); /* it is one of the tree */
+        assert_sums(&r->h->samples.tree);
+        assert_int_equal(turns.pool.node[r->h->samples.tree.roots].samples, 400 - late);
+        assert_int_equal(turns.pool.node[r->h->samples.tree.roots].time_ns, r->h->samples.tree.time_ns);
+        for (uint32_t i = 0; i < r->h->samples.timeline.count; i++) {
+            ref_of(r, r->h->samples.timeline.entry[i].leaf); /* it is one of the tree */
         }
     }
 }
@@ -488,7 +488,7 @@ static void random_programs_have_the_hot_stacks_of_the_reference(void **state) {
         settle(r, at_ns);
         assert_true_to_the_reference(r);
         steps += assert_hot(r, 0.03, false);
-        ends += r->h->tree.nodes;
+        ends += r->h->samples.tree.nodes;
         for (uint32_t i = 1; i < refs; i++) {
             gone += ref[i].gone;
         }

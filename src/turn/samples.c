@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Charges each sample's time to the call tree, the timeline and the sums of the cause. Worker.
+ */
+#include "turn/samples.h"
+
+#include <string.h>
+
+#include "os/ticks.h"
+#include "turn/weigh.h"
+
+/* ---- one sample after the other --------------------------------------------------------------- */
+
+static uint16_t entry_cut(uint32_t cut) {
+    return cut < UINT16_MAX ? (uint16_t)cut : UINT16_MAX;
+}
+
+/* A stop came while the newest sample was taken: the sample before that one was charged for it. */
+static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
+    if (s->timeline.count > 1) {
+        struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, s->timeline.count - 2);
+        ns = ns < e->for_ns ? ns : e->for_ns;
+        hd_tree_discharge(&s->tree, e->leaf, ns);
+        e->for_ns -= ns;
+        hd_cause_limit(&s->sums, s->sums.total_ns > ns ? s->sums.total_ns - ns : 0);
+    }
+}
+
+/* A sample finds a thread running or waiting for a CPU, at one instant. The statistics say how the thread
+ * shared its time between the two, and the timeline shows as many samples of each, as the cause does. */
+static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
+    if (hd_weigh_is_running(e->state)) {
+        const struct hd_probe *known = &s->newest.evidence;
+        s->starved_ns += (int64_t)known->delay_ns;
+        if (known->cpu_ns + known->delay_ns > 0) {
+            e->state = 2 * s->starved_ns > (int64_t)e->for_ns ? HD_RUN_RUNNABLE : HD_RUN_RUNNING;
+        }
+        s->starved_ns -= e->state == HD_RUN_RUNNABLE ? (int64_t)e->for_ns : 0;
+    }
+}
+
+/* Charges the newest sample until `until_ns`, when the thread was in state `end_state`. */
+static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t excluded_ns,
+                          const struct hd_sched *sched, uint8_t end_state) {
+    struct hd_sample *newest = &s->newest;
+    if (!newest->valid || until_ns <= newest->at_ns) {
+        return;
+    }
+    uint64_t ns = until_ns - newest->at_ns;
+    uint64_t stopped_ns = excluded_ns > s->stopped_ns ? excluded_ns - s->stopped_ns : 0;
+    s->stopped_ns = excluded_ns;
+    if (stopped_ns > ns) {
+        discharge_stop(s, stopped_ns - ns);
+    }
+    ns = stopped_ns < ns ? ns - stopped_ns : 0;
+    hd_tree_charge(&s->tree, newest->leaf, ns);
+    hd_weigh_evidence(
+        s, &newest->evidence,
+        &(struct hd_weigh_span){
+            .ns = ns, .covered_ns = ns, .from = &newest->sched, .to = sched, .end_state = end_state});
+    if (s->timeline.count > 0) {
+        struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, s->timeline.count - 1);
+        e->for_ns = ns;
+        show_starved(s, e);
+    }
+}
+
+/* Charges the first sample for the time before it, too: its stack is the best guess. The statistics say how
+ * much of that time the thread ran. Time before the loop was watched belongs to no function. */
+static void charge_before_first(struct hd_turn *turn, uint64_t excluded_ns) {
+    struct hd_turn_samples *s = &turn->samples;
+    uint64_t from_ns = turn->times.start_ns + turn->times.unseen_ns;
+    if (s->newest.at_ns <= from_ns) {
+        return;
+    }
+    uint64_t ns = s->newest.at_ns - from_ns;
+    ns = excluded_ns < ns ? ns - excluded_ns : 0;
+    hd_tree_charge(&s->tree, s->newest.leaf, ns);
+    s->before_ns = ns;
+    struct hd_probe evidence = s->newest.evidence;
+    uint64_t uncovered_ns = s->first.at_ns > from_ns ? s->first.at_ns - from_ns : 0;
+    hd_weigh_evidence(s, &evidence,
+                      &(struct hd_weigh_span){.ns = ns,
+                                              .covered_ns = ns > uncovered_ns ? ns - uncovered_ns : 0,
+                                              .from = s->first.known ? &s->first.sched : NULL,
+                                              .to = &s->newest.sched,
+                                              .end_state = s->newest.state});
+}
+
+static void add_to_timeline(struct hd_turn_samples *s) {
+    const struct hd_sample *newest = &s->newest;
+    *hd_timeline_at(&s->timeline, s->timeline.count++) =
+        (struct hd_timeline_entry){.at_ns = newest->at_ns,
+                                   .leaf = newest->leaf,
+                                   .syscall_nr = newest->evidence.syscall_nr,
+                                   .state = newest->state,
+                                   .way = newest->way,
+                                   .stop = newest->stop,
+                                   .cut = entry_cut(newest->cut)};
+    s->taken++;
+}
+
+void hd_samples_add(struct hd_turn *turn, const struct hd_sample *sample, uint64_t excluded_ns) {
+    struct hd_turn_samples *s = &turn->samples;
+    bool is_first = !s->newest.valid;
+    charge_newest(s, sample->at_ns, excluded_ns, &sample->sched, sample->state);
+    s->newest = *sample;
+    add_to_timeline(s);
+    if (is_first) {
+        charge_before_first(turn, excluded_ns);
+        s->stopped_ns = excluded_ns;
+    }
+    if (hd_weigh_is_blocked(sample->state)) {
+        s->blocked = sample->evidence;
+        s->blocked.for_ns = 1;
+        hd_weigh_between(s);
+    }
+}
+
+bool hd_samples_differ(struct hd_turn *turn, const struct hd_sample *sample) {
+    struct hd_turn_samples *s = &turn->samples;
+    if (sample->way == HD_WAY_KERNEL) {
+        return false;
+    }
+    bool differs = !s->has_stack || s->known_leaf != sample->leaf;
+    s->has_stack = true;
+    s->known_leaf = sample->leaf;
+    return differs;
+}
+
+/* ---- late answers ----------------------------------------------------------------------------- */
+
+/* Sample `number` gets the answer's stack, and the stack gets the sample's time. */
+static void answer_entry(struct hd_turn_samples *s, uint32_t number, const struct hd_sample *answer) {
+    struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, number);
+    uint64_t ns = e->for_ns + (number == 0 ? s->before_ns : 0);
+    hd_tree_take_back(&s->tree, HD_TREE_NONE, ns);
+    hd_tree_again(&s->tree, answer->leaf, e->at_ns);
+    hd_tree_charge(&s->tree, answer->leaf, ns);
+    e->leaf = answer->leaf;
+    e->way = answer->way;
+    e->stop = answer->stop;
+    e->cut = entry_cut(answer->cut);
+    if (number + 1 == s->timeline.count) {
+        s->newest.leaf = answer->leaf;
+        s->newest.way = answer->way;
+        s->newest.stop = answer->stop;
+        s->newest.cut = answer->cut;
+        s->newest.depth = answer->depth;
+    }
+}
+
+void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer) {
+    struct hd_turn_samples *s = &turn->samples;
+    for (uint32_t i = hd_timeline_oldest(&s->timeline); i < s->timeline.count; i++) {
+        const struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, i);
+        if (e->at_ns >= answer->at_ns && e->way == HD_WAY_KERNEL) {
+            answer_entry(s, i, answer);
+        }
+    }
+    hd_tree_take_back(&s->tree, answer->leaf, 0); /* the answer is not a sample of its own */
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+/* The newest samples were taken after the turn's end. Takes them back and puts the remaining ones in order.
+ */
+static void drop_later(struct hd_turn *turn, uint64_t end_ns, uint64_t excluded_ns) {
+    struct hd_turn_samples *s = &turn->samples;
+    struct hd_timeline_entry left[HD_TIMELINE];
+    uint32_t count = hd_timeline_size(&s->timeline), oldest = hd_timeline_oldest(&s->timeline);
+    for (uint32_t i = 0; i < count; i++) {
+        left[i] = *hd_timeline_at(&s->timeline, oldest + i);
+    }
+    for (; count > 0 && left[count - 1].at_ns >= end_ns; count--, s->taken--) {
+        hd_tree_take_back(&s->tree, left[count - 1].leaf, left[count - 1].for_ns);
+    }
+    struct hd_timeline_entry *last = count > 0 ? &left[count - 1] : NULL;
+    if (last != NULL && last->at_ns + last->for_ns > end_ns) {
+        uint64_t ns = end_ns - last->at_ns;
+        hd_tree_discharge(&s->tree, last->leaf, last->for_ns - ns);
+        last->for_ns = ns;
+    }
+    memcpy(s->timeline.entry, left, count * sizeof left[0]);
+    s->timeline.count = count;
+    uint64_t took_ns = end_ns > turn->times.start_ns ? end_ns - turn->times.start_ns : 0;
+    hd_cause_limit(&s->sums, took_ns > excluded_ns ? took_ns - excluded_ns : 0);
+}
+
+void hd_samples_settle(struct hd_turn *turn, uint64_t at_ns, uint64_t excluded_ns,
+                       const struct hd_sched *sched) {
+    struct hd_turn_samples *s = &turn->samples;
+    if (s->newest.valid && at_ns < s->newest.at_ns) {
+        hd_weigh_between(s);
+        drop_later(turn, at_ns, excluded_ns);
+        return;
+    }
+    charge_newest(s, at_ns, excluded_ns, sched, HD_RUN_RUNNING);
+    hd_weigh_between(s);
+}
+
+void hd_samples_limit(struct hd_turn *turn) {
+    const struct hd_turn_times *times = &turn->times;
+    struct hd_timeline *timeline = &turn->samples.timeline;
+    uint64_t end_ns = times->start_ns + times->excluded_ns + times->duration_ns;
+    uint64_t scale_32 = hd_tree_limit(&turn->samples.tree, times->duration_ns);
+    for (uint32_t i = 0; i < hd_timeline_size(timeline); i++) {
+        struct hd_timeline_entry *e = &timeline->entry[i];
+        e->at_ns = e->at_ns < end_ns ? e->at_ns : end_ns;
+        e->for_ns = hd_ticks_to_ns(e->for_ns, scale_32);
+        e->for_ns = e->for_ns < end_ns - e->at_ns ? e->for_ns : end_ns - e->at_ns;
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads what a turn is compared with at its end: counters of the process and its group. Worker.
+ */
+#include "worker/tracking.h"
+
+#include "cause/linux/pressure.h"
+#include "cause/linux/throttled.h"
+#include "os/linux/proc_stat.h"
+
+static const char *scheme_of(const struct hd_watch *w) {
+    bool ping = atomic_load_explicit(&w->ping, memory_order_relaxed) != NULL;
+    bool frames = atomic_load_explicit(&w->loop.frames.presented, memory_order_relaxed) != 0;
+    return hd_words_scheme(ping ? HD_SCHEME_PING : frames ? HD_SCHEME_FRAME : HD_SCHEME_ACTIVITY);
+}
+
+/* Another loop may have the slot by now: its name and scheme are not the turn's. */
+static void read_loop(const struct hd_watch *w, struct hd_turn *turn) {
+    if (w->generation != turn->loop.generation) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof turn->loop.name; i++) {
+        turn->loop.name[i] = __atomic_load_n(&w->name[i], __ATOMIC_RELAXED);
+    }
+    uint64_t since_ns = atomic_load_explicit(&w->since_ns, memory_order_relaxed);
+    turn->loop.scheme = scheme_of(w);
+    hd_turn_add_unseen(turn, since_ns > turn->times.start_ns ? since_ns - turn->times.start_ns : 0);
+}
+
+static void read_counters(const struct hd_run *run, const struct hd_probe_context *probe,
+                          const struct hd_message *msg, struct hd_turn_baseline *before) {
+    before->age_ns = msg->duration_ns;
+    before->background_ns = hd_background_until(&run->channel.background, msg->at_ns);
+    before->process_cpu_ns = msg->process_cpu_ns;
+    before->monitor_cpu_ns = msg->cpu_ns;
+    before->worker_cpu_ns = hd_os_thread_cpu_ns();
+    before->throttled_ns = hd_throttled_ns(probe);
+    hd_pressure_read(probe, before->stall_ns);
+    before->major_faults = hd_proc_stat_major_faults(probe->proc_fd, hd_thread_id_tid(msg->thread));
+    before->captures = msg->cost;
+}
+
+struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *run,
+                                  const struct hd_probe_context *probe, const struct hd_message *msg) {
+    struct hd_turn *turn = hd_turns_start(turns, msg->loop, msg->generation);
+    if (turn == NULL) {
+        return NULL;
+    }
+    uint64_t now_ns = hd_os_now_ns();
+    turn->state = msg->state;
+    turn->activity = msg->activity;
+    turn->loop.thread = msg->thread;
+    turn->times.start_ns = msg->at_ns;
+    turn->times.start_wall_ns = hd_os_wall_ns() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
+    turn->times.threshold_ns = msg->threshold_ns;
+    turn->samples.first =
+        (struct hd_turn_first){.known = msg->sched_known, .at_ns = msg->begun_ns, .sched = msg->sched};
+    read_loop(hd_watch_at(&run->watches, msg->loop), turn);
+    read_counters(run, probe, msg, &turn->before);
+    return turn;
+}
