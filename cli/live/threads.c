@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "cause/probe.h"
 #include "cli/live/stopped.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_status.h"
@@ -111,8 +112,8 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
     struct hd_walk walk;
     hd_unwind(r->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, r->frames, FRAMES_PER_THREAD,
               &walk);
-    struct hd_probe *evidence = &t->wait[record - t->record].evidence;
-    hd_probe_read(&r->probe, hd_thread_id_tid(record->thread), c, r->frames, walk.count, 0, evidence);
+    struct hd_probe *probe = &t->wait[record - t->record].probe;
+    hd_probe_read(&r->probe, hd_thread_id_tid(record->thread), c, r->frames, walk.count, 0, probe);
     const struct hd_script_stack stack = {.tid = own_number(t, hd_thread_id_tid(record->thread)),
                                           .cut_at = walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0,
                                           .bytes = c->stack,
@@ -120,15 +121,16 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
                                           .size = c->stack_bytes};
     uint32_t count = hd_scripts_expand(t->scripts, r->frames, walk.count, MIXED_PER_THREAD, &stack);
     if (hd_scripts_in_v8_collector(t->scripts, r->frames, count)) {
-        evidence->collects = HD_COLLECTOR_V8;
+        probe->collector = HD_COLLECTOR_V8;
     }
     int owner;
-    if (evidence->lock_address != 0 && hd_scripts_is_gil(t->scripts, evidence->lock_address, &owner)) {
-        evidence->gil = true;
-        evidence->lock_owner_tid =
+    struct hd_lock_seen *lock = probe->evidence.kind == HD_EVIDENCE_LOCK ? &probe->evidence.lock : NULL;
+    if (lock != NULL && lock->address != 0 && hd_scripts_is_gil(t->scripts, lock->address, &owner)) {
+        lock->gil = true;
+        lock->owner_tid =
             owner == 0 || t->process->own_pid == t->process->pid ? owner : thread_called(t, owner);
     }
-    record->waits_for_tid = evidence->lock_owner_tid != 0 ? evidence->lock_owner_tid : evidence->joined_tid;
+    record->waits_for_tid = hd_probe_awaited_tid(probe);
     int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
     if (rc != 0) {
         return rc;

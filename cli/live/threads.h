@@ -22,7 +22,7 @@ struct live_threads {
     size_t count, room;
     struct hd_thread_record *record; /* as a report has them */
     struct live_wait {
-        struct hd_probe evidence;
+        struct hd_probe probe;
         struct hd_sched sched;  /* when its stack was read */
         uint64_t at_ns, cpu_ns; /* of the first look, for its share of a CPU */
     } *wait;                    /* of the same thread */

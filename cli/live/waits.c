@@ -36,7 +36,7 @@ static const json_t *frames_of(const json_t *thread) {
 static const struct hd_probe *evidence_of(const struct live_threads *t, int tid) {
     for (size_t i = 0; i < t->count; i++) {
         if (hd_thread_id_tid(t->record[i].thread) == tid && t->record[i].error == 0) {
-            return &t->wait[i].evidence;
+            return &t->wait[i].probe;
         }
     }
     return NULL;
@@ -60,36 +60,37 @@ static void say_owner(FILE *out, const json_t *report, const struct live_threads
         }
     }
     const struct hd_probe *e = evidence_of(t, tid);
-    if (function != NULL && e != NULL && e->path[0] != '\0') {
-        fprintf(out, ", in %s of %s", hd_syscall_name(e->syscall_nr), e->path);
+    if (function != NULL && e != NULL && e->evidence.name[0] != '\0') {
+        fprintf(out, ", in %s of %s", hd_syscall_name(e->syscall_nr), e->evidence.name);
     }
 }
 
 /* "waits for a read-write lock held for reading by 2 threads" */
-static void say_without_owner(FILE *out, const struct hd_probe *e, const json_t *frames) {
-    const char *name = hd_words_lock_name(e->lock_kind);
+static void say_without_owner(FILE *out, const struct hd_lock_seen *lock, const json_t *frames) {
+    const char *name = hd_words_lock_name(lock->kind);
     name = name != NULL ? name : report_lock_function(frames);
     fprintf(out, name != NULL ? "waits for %s" : "waits in futex", name);
-    if (e->lock_readers != 0) {
-        fprintf(out, " held for reading by %u thread%s", e->lock_readers, e->lock_readers == 1 ? "" : "s");
+    if (lock->readers != 0) {
+        fprintf(out, " held for reading by %u thread%s", lock->readers, lock->readers == 1 ? "" : "s");
     }
 }
 
 static void say_lock(FILE *out, const json_t *report, const struct live_threads *t, size_t i) {
-    const struct hd_probe *e = &t->wait[i].evidence;
-    if (e->lock_address == 0) {
-        fprintf(out, "waits for a lock of %s", e->path[0] != '\0' ? e->path : "a file");
-    } else if (e->joined_tid != 0) {
+    const struct hd_probe *e = &t->wait[i].probe;
+    const struct hd_lock_seen *lock = hd_probe_lock(e);
+    if (lock->address == 0) {
+        fprintf(out, "waits for a lock of %s", e->evidence.name[0] != '\0' ? e->evidence.name : "a file");
+    } else if (lock->joined_tid != 0) {
         fputs("waits for the end of thread ", out);
-        say_owner(out, report, t, e->joined_tid);
-    } else if (e->lock_owner_tid != 0) {
-        const char *what = e->gil                          ? "Python's GIL held"
-                           : e->lock_kind == HD_LOCK_MUTEX ? "a mutex held"
-                                                           : "a read-write lock held for writing";
+        say_owner(out, report, t, lock->joined_tid);
+    } else if (lock->owner_tid != 0) {
+        const char *what = lock->gil                     ? "Python's GIL held"
+                           : lock->kind == HD_LOCK_MUTEX ? "a mutex held"
+                                                         : "a read-write lock held for writing";
         fprintf(out, "waits for %s by thread ", what);
-        say_owner(out, report, t, e->lock_owner_tid);
+        say_owner(out, report, t, lock->owner_tid);
     } else {
-        say_without_owner(out, e, frames_of(thread_of(report, hd_thread_id_tid(t->record[i].thread))));
+        say_without_owner(out, lock, frames_of(thread_of(report, hd_thread_id_tid(t->record[i].thread))));
     }
 }
 
@@ -99,15 +100,15 @@ static const char *object_word(const struct hd_probe *e) {
     static const char words[][24] = {
         [HD_FD_FILE] = "a file", [HD_FD_INET] = "a socket",    [HD_FD_UNIX] = "a local socket",
         [HD_FD_PIPE] = "a pipe", [HD_FD_TTY] = "the terminal", [HD_FD_OTHER] = "a device"};
-    return e->fd_kind < sizeof words / sizeof words[0] && words[e->fd_kind][0] != '\0' ? words[e->fd_kind]
-                                                                                       : NULL;
+    enum hd_fd_kind kind = hd_probe_fd_kind(e);
+    return kind < sizeof words / sizeof words[0] && words[kind][0] != '\0' ? words[kind] : NULL;
 }
 
 static void say_child(FILE *out, const struct hd_probe *e, const char *call) {
     char name[64] = "";
-    if (e->child_pid > 0) {
-        live_process_name(e->child_pid, name, sizeof name);
-        fprintf(out, "waits for child %d", e->child_pid);
+    if (e->child.pid > 0) {
+        live_process_name(e->child.pid, name, sizeof name);
+        fprintf(out, "waits for child %d", e->child.pid);
     } else {
         fputs("waits for a child", out);
     }
@@ -127,15 +128,15 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
         fputs("waits for memory to come from disk", out);
     } else if (kind == HD_CAUSE_DISK) {
         fprintf(out, "waits for the disk: %s", call);
-        fprintf(out, e->path[0] != '\0' ? " of %s" : "", e->path);
+        fprintf(out, e->evidence.name[0] != '\0' ? " of %s" : "", e->evidence.name);
     } else if (kind == HD_CAUSE_SLEEP) {
         bool signal = hd_syscall_wait(e->syscall_nr) == HD_WAIT_SIGNAL;
         fprintf(out, signal ? "waits for a signal in %s" : "sleeps in %s", call);
-    } else if (e->request != NULL) {
-        fprintf(out, "waits for %s in %s", e->awaited, e->request);
-        fprintf(out, e->peer[0] != '\0' ? ", through %s" : "", e->peer);
-    } else if (e->peer[0] != '\0' || e->path[0] != '\0') {
-        fprintf(out, "waits for %s in %s", e->peer[0] != '\0' ? e->peer : e->path, call);
+    } else if (e->peer.request != NULL) {
+        fprintf(out, "waits for %s in %s", e->peer.awaited, e->peer.request);
+        fprintf(out, e->peer.name[0] != '\0' ? ", through %s" : "", e->peer.name);
+    } else if (e->peer.name[0] != '\0' || e->evidence.name[0] != '\0') {
+        fprintf(out, "waits for %s in %s", e->peer.name[0] != '\0' ? e->peer.name : e->evidence.name, call);
     } else if (object != NULL) {
         fprintf(out, "waits for %s in %s", object, call);
     } else {
@@ -145,7 +146,7 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
 
 static char *detail_of(const json_t *report, const struct live_threads *t, size_t i,
                        enum hd_cause_kind kind) {
-    const struct hd_probe *e = &t->wait[i].evidence;
+    const struct hd_probe *e = &t->wait[i].probe;
     char number[32], *text = NULL;
     size_t bytes;
     const char *call = e->syscall_nr != HD_SYSCALL_NONE ? hd_syscall_name(e->syscall_nr) : "a page fault";
@@ -180,7 +181,7 @@ static void set_number(json_t *object, const char *name, int value) {
 
 json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i) {
     const struct hd_thread_record *r = &t->record[i];
-    const struct hd_probe *e = &t->wait[i].evidence;
+    const struct hd_probe *e = &t->wait[i].probe;
     if (r->error != 0 || (r->state != HD_RUN_BLOCKED && r->state != HD_RUN_UNINTERRUPTIBLE)) {
         return NULL;
     }
@@ -192,15 +193,16 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
         set_text(cause, "detail", detail);
     }
     free(detail);
-    set_text(cause, "path", e->path);
-    set_text(cause, "peer", e->peer);
-    set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child_pid : 0);
-    set_number(cause, "lock_owner_tid", e->lock_owner_tid);
-    if (kind == HD_CAUSE_LOCK && hd_words_lock(e->lock_kind) != NULL) {
-        set_text(cause, "lock_kind", hd_words_lock(e->lock_kind));
+    set_text(cause, "path", e->evidence.name);
+    set_text(cause, "peer", e->peer.name);
+    set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child.pid : 0);
+    set_number(cause, "lock_owner_tid", hd_probe_lock(e)->owner_tid);
+    const struct hd_lock_seen *lock = hd_probe_lock(e);
+    if (kind == HD_CAUSE_LOCK && hd_words_lock(lock->kind) != NULL) {
+        set_text(cause, "lock_kind", hd_words_lock(lock->kind));
     }
-    if (e->lock_address != 0) {
-        snprintf(address, sizeof address, "0x%lx", (unsigned long)e->lock_address);
+    if (lock->address != 0) {
+        snprintf(address, sizeof address, "0x%lx", (unsigned long)lock->address);
         set_text(cause, "lock_address", address);
     }
     return cause;
@@ -211,7 +213,7 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
 static int32_t owner_of(const struct live_threads *t, int32_t tid) {
     for (size_t i = 0; i < t->count; i++) {
         if (hd_thread_id_tid(t->record[i].thread) == tid) {
-            return t->record[i].error == 0 ? t->wait[i].evidence.lock_owner_tid : 0;
+            return t->record[i].error == 0 ? hd_probe_lock(&t->wait[i].probe)->owner_tid : 0;
         }
     }
     return 0;

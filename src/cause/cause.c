@@ -16,23 +16,26 @@
 
 /* A local service answers over a socket as a remote one does, and has a name; a child's end has none. */
 static enum hd_cause_kind of_local_socket(const struct hd_probe *e) {
-    return e->display ? HD_CAUSE_UI : e->child_alive && e->peer[0] == 0 ? HD_CAUSE_CHILD : HD_CAUSE_NETWORK;
+    return e->peer.display                          ? HD_CAUSE_UI
+           : e->child.alive && e->peer.name[0] == 0 ? HD_CAUSE_CHILD
+                                                    : HD_CAUSE_NETWORK;
 }
 
 /* The other end of a socket or pipe is waited for in a way that a signal ends. What is not waited for so is
  * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
  * kernel, and so may a close; connect copies next to nothing, and looks for the path of a local socket. */
 static bool waits_for_memory(const struct hd_probe *e) {
+    enum hd_fd_kind kind = hd_probe_fd_kind(e);
     return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_connect &&
            hd_syscall_object(e->syscall_nr) != HD_OBJECT_NONE &&
-           (e->fd_kind == HD_FD_INET || e->fd_kind == HD_FD_UNIX || e->fd_kind == HD_FD_PIPE);
+           (kind == HD_FD_INET || kind == HD_FD_UNIX || kind == HD_FD_PIPE);
 }
 
 static enum hd_cause_kind of_descriptor(const struct hd_probe *e) {
     if (waits_for_memory(e)) {
         return HD_CAUSE_PAGE_FAULT;
     }
-    switch ((enum hd_fd_kind)e->fd_kind) {
+    switch (hd_probe_fd_kind(e)) {
     case HD_FD_FILE:
         return HD_CAUSE_DISK;
     case HD_FD_INET:
@@ -40,7 +43,7 @@ static enum hd_cause_kind of_descriptor(const struct hd_probe *e) {
     case HD_FD_UNIX:
         return of_local_socket(e);
     case HD_FD_PIPE:
-        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
+        return e->child.alive ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
     case HD_FD_NONE:
     case HD_FD_EPOLL:
     case HD_FD_EVENT:
@@ -55,21 +58,23 @@ static enum hd_cause_kind of_descriptor(const struct hd_probe *e) {
 /* Who opens a pipe or a device may wait for somebody there, and a signal ends that wait: no disk is waited
  * for so, and where a server has the files (FUSE), it has none of these. */
 static enum hd_cause_kind of_file(const struct hd_probe *e) {
-    bool none = e->fd_kind == HD_FD_PIPE || e->fd_kind == HD_FD_TTY || e->fd_kind == HD_FD_OTHER;
+    enum hd_fd_kind kind = hd_probe_fd_kind(e);
+    bool none = kind == HD_FD_PIPE || kind == HD_FD_TTY || kind == HD_FD_OTHER;
     return none && e->state != HD_RUN_UNINTERRUPTIBLE ? of_descriptor(e) : HD_CAUSE_DISK;
 }
 
 static enum hd_cause_kind of_any_descriptor(const struct hd_probe *e) {
-    if (!e->has_fds) {
+    enum hd_fd_kind kind = hd_probe_fd_kind(e);
+    if (e->evidence.kind != HD_EVIDENCE_DESCRIPTOR) {
         return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
     }
-    if (e->fd_kind == HD_FD_INET) {
+    if (kind == HD_FD_INET) {
         return HD_CAUSE_NETWORK;
     }
-    if (e->fd_kind == HD_FD_UNIX) {
+    if (kind == HD_FD_UNIX) {
         return of_local_socket(e);
     }
-    return e->child_alive || e->fd_kind == HD_FD_PROCESS ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
+    return e->child.alive || kind == HD_FD_PROCESS ? HD_CAUSE_CHILD : HD_CAUSE_UNKNOWN;
 }
 
 static enum hd_cause_kind of_call(const struct hd_probe *e) {
@@ -86,21 +91,21 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
         if (waits_for_memory(e)) {
             return HD_CAUSE_PAGE_FAULT;
         }
-        return e->fd_kind == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
+        return hd_probe_fd_kind(e) == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
     case HD_WAIT_ANY:
         return of_any_descriptor(e);
     case HD_WAIT_TIME:
         return HD_CAUSE_SLEEP;
     case HD_WAIT_SIGNAL: /* with a child, the signal that is waited for is SIGCHLD */
-        return e->child_alive ? HD_CAUSE_CHILD : HD_CAUSE_SLEEP;
+        return e->child.alive ? HD_CAUSE_CHILD : HD_CAUSE_SLEEP;
     case HD_WAIT_CHILD:
         return HD_CAUSE_CHILD;
     case HD_WAIT_LOCK:
-        return e->gil                           ? HD_CAUSE_GIL
-               : e->collects == HD_COLLECTOR_V8 ? HD_CAUSE_GC /* its other threads work */
-                                                : HD_CAUSE_LOCK;
+        return hd_probe_lock(e)->gil             ? HD_CAUSE_GIL
+               : e->collector == HD_COLLECTOR_V8 ? HD_CAUSE_GC /* its other threads work */
+                                                 : HD_CAUSE_LOCK;
     case HD_WAIT_MEMORY:
-        if (e->vforked) {
+        if (e->child.vforked) {
             return HD_CAUSE_CHILD;
         }
         return uninterruptible ? HD_CAUSE_PAGE_FAULT : HD_CAUSE_UNKNOWN;
@@ -111,53 +116,58 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
 }
 
 bool hd_cause_waits_for_reply(const struct hd_probe *e) {
-    return e->request != NULL && e->lock_owner_tid == 0 &&
+    return e->peer.request != NULL && hd_probe_lock(e)->owner_tid == 0 &&
            (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK || hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY);
 }
 
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e) {
     if (hd_cause_waits_for_reply(e)) {
-        return e->display ? HD_CAUSE_UI : HD_CAUSE_NETWORK;
+        return e->peer.display ? HD_CAUSE_UI : HD_CAUSE_NETWORK;
     }
     return of_call(e);
 }
 
+/* What the call works on, as a number: a lock's address, a descriptor's kind. */
+static uint64_t object_of(const struct hd_probe *p) {
+    return p->evidence.kind == HD_EVIDENCE_LOCK ? p->evidence.lock.address : hd_probe_fd_kind(p);
+}
+
 static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
-    return a->syscall_nr == b->syscall_nr && a->request == b->request && a->lock_address == b->lock_address &&
-           a->fd_kind == b->fd_kind && strncmp(a->path, b->path, sizeof a->path) == 0 &&
-           strncmp(a->peer, b->peer, sizeof a->peer) == 0;
+    return a->syscall_nr == b->syscall_nr && a->peer.request == b->peer.request &&
+           object_of(a) == object_of(b) &&
+           strncmp(a->evidence.name, b->evidence.name, sizeof a->evidence.name) == 0 &&
+           strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
 }
 
 /* Among who owned the lock, by the same vote. */
-static void add_owner(uint64_t *lead_ns, struct hd_probe *kept, uint64_t ns, int32_t owner) {
+static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     if (owner == 0) {
         return;
     }
-    kept->several |= kept->lock_owner_tid != 0 && kept->lock_owner_tid != owner;
-    if (kept->lock_owner_tid == owner) {
-        *lead_ns += ns;
-    } else if (kept->lock_owner_tid == 0 || ns > *lead_ns) {
-        *lead_ns = kept->lock_owner_tid == 0 ? ns : ns - *lead_ns;
-        kept->lock_owner_tid = owner;
+    struct hd_lock_seen *kept = &best->probe.evidence.lock;
+    best->several |= kept->owner_tid != 0 && kept->owner_tid != owner;
+    if (kept->owner_tid == owner) {
+        best->other_ns += ns;
+    } else if (kept->owner_tid == 0 || ns > best->other_ns) {
+        best->other_ns = kept->owner_tid == 0 ? ns : ns - best->other_ns;
+        kept->owner_tid = owner;
     } else {
-        *lead_ns -= ns;
+        best->other_ns -= ns;
     }
 }
 
-static void add_child(struct hd_cause_sums *s, uint64_t ns, const struct hd_probe *e) {
-    const int32_t pid = e->child_pid;
-    struct hd_probe *kept = &s->best[HD_CAUSE_CHILD].evidence;
-    uint64_t *run_ns = &s->best[HD_CAUSE_CHILD].run_ns, *most_ns = &s->best[HD_CAUSE_CHILD].other_ns;
-    if (pid == 0) {
+static void add_child(struct hd_cause_best *best, uint64_t ns, const struct hd_child_seen *child) {
+    struct hd_child_seen *kept = &best->probe.child;
+    if (child->pid == 0) {
         return;
     }
-    kept->several |= kept->child_pid != 0 && kept->child_pid != pid;
-    *run_ns = s->best[HD_CAUSE_CHILD].run_pid == pid ? *run_ns + ns : ns;
-    s->best[HD_CAUSE_CHILD].run_pid = pid;
-    if (kept->child_pid == 0 || *run_ns > *most_ns) {
-        *most_ns = *run_ns;
-        kept->child_pid = pid;
-        memcpy(kept->child_name, e->child_name, sizeof kept->child_name);
+    best->several |= kept->pid != 0 && kept->pid != child->pid;
+    best->run_ns = best->run_pid == child->pid ? best->run_ns + ns : ns;
+    best->run_pid = child->pid;
+    if (kept->pid == 0 || best->run_ns > best->other_ns) {
+        best->other_ns = best->run_ns;
+        kept->pid = child->pid;
+        memcpy(kept->name, child->name, sizeof kept->name);
     }
 }
 
@@ -168,24 +178,25 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
     if (ns == 0) {
         return;
     }
+    struct hd_cause_best *best = &s->best[kind];
     bool first = s->ns[kind] == 0;
     s->ns[kind] += ns;
-    struct hd_probe *kept = &s->best[kind].evidence;
-    if (!first && same_wait(kept, e)) {
-        s->best[kind].ns += ns;
+    if (!first && same_wait(&best->probe, e)) {
+        best->ns += ns;
         if (kind == HD_CAUSE_CHILD) {
-            add_child(s, ns, e);
+            add_child(best, ns, &e->child);
             return;
         }
-        s->best[kind].run_ns += ns;
-        add_owner(&s->best[kind].other_ns, kept, ns, e->lock_owner_tid);
-    } else if (first || ns > s->best[kind].ns) {
-        s->best[kind].ns = first ? ns : ns - s->best[kind].ns;
-        s->best[kind].other_ns = s->best[kind].run_ns = ns;
-        s->best[kind].run_pid = e->child_pid;
-        *kept = *e;
+        best->run_ns += ns;
+        add_owner(best, ns, hd_probe_lock(e)->owner_tid);
+    } else if (first || ns > best->ns) {
+        best->ns = first ? ns : ns - best->ns;
+        best->other_ns = best->run_ns = ns;
+        best->run_pid = e->child.pid;
+        best->several = false;
+        best->probe = *e;
     } else {
-        s->best[kind].ns -= ns;
+        best->ns -= ns;
     }
 }
 
@@ -211,6 +222,13 @@ static uint64_t delay_of(const struct hd_probe *e) {
     return blocked && e->delay_ns > e->for_ns + e->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : e->delay_ns;
 }
 
+/* Time in which the thread ran. */
+static void add_run(struct hd_cause_sums *s, uint64_t ns, const struct hd_probe *e) {
+    add_time(s, HD_CAUSE_CPU, ns, e);
+    s->gc_ns += e->collector != HD_COLLECTOR_NONE ? ns : 0;
+    s->drawn_ns += e->evidence.kind == HD_EVIDENCE_TOOLKIT ? ns : 0;
+}
+
 void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     uint64_t all_delay_ns = delay_of(e);
     uint64_t delay_ns = least(all_delay_ns, e->for_ns);
@@ -219,10 +237,8 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     const struct hd_probe *call;
     s->total_ns += e->for_ns;
     add_time(s, HD_CAUSE_STARVED, delay_ns, e);
-    add_time(s, HD_CAUSE_CPU, cpu_ns, e);
-    s->gc_ns += e->collects != HD_COLLECTOR_NONE ? cpu_ns : 0;
-    s->drawn_ns += e->draws ? cpu_ns : 0;
-    s->collector = e->collects != HD_COLLECTOR_NONE ? e->collects : s->collector;
+    add_run(s, cpu_ns, e);
+    s->collector = e->collector != HD_COLLECTOR_NONE ? e->collector : s->collector;
 
     /* The kernel adds to its figures when it switches, not while a thread runs or waits to run: what exceeds
      * this sample belongs to an earlier one, whose rest was taken for running. */
@@ -238,9 +254,7 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *e) {
     switch ((enum hd_run_state)e->state) {
     case HD_RUN_RUNNING:
     case HD_RUN_RUNNABLE:
-        add_time(s, HD_CAUSE_CPU, rest_ns, e);
-        s->gc_ns += e->collects != HD_COLLECTOR_NONE ? rest_ns : 0;
-        s->drawn_ns += e->draws ? rest_ns : 0;
+        add_run(s, rest_ns, e);
         s->assumed_ns += rest_ns;
         break;
     case HD_RUN_BLOCKED:
@@ -265,8 +279,13 @@ void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
 
 void hd_cause_forget_paths(struct hd_cause_sums *s) {
     for (int i = 0; i < HD_CAUSE_KINDS; i++) {
-        s->best[i].evidence.path[0] = s->best[i].evidence.peer[0] = '\0';
+        struct hd_probe *e = &s->best[i].probe;
+        e->peer.name[0] = e->evidence.name[0] = '\0';
     }
+}
+
+static double share_of(const struct hd_cause_sums *s, uint64_t ns) {
+    return (double)ns / (double)s->total_ns;
 }
 
 void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
@@ -285,7 +304,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     const uint64_t collected_ns = hd_cause_collected_ns(s);
     if (collected_ns > s->ns[kind] || (kind == HD_CAUSE_CPU && s->gc_ns > s->ns[kind] / 2)) {
         out->kind = HD_CAUSE_GC;
-        out->share = (double)least(collected_ns, s->total_ns) / (double)s->total_ns;
+        out->share = share_of(s, least(collected_ns, s->total_ns));
         hd_cause_say(&t, s, HD_CAUSE_GC);
         return;
     }
@@ -295,24 +314,25 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
     }
     if (kind == HD_CAUSE_CPU && s->drawn_ns > s->ns[kind] / 2) {
         out->kind = HD_CAUSE_UI;
-        out->share = (double)hd_cause_drawn_ns(s) / (double)s->total_ns;
+        out->share = share_of(s, hd_cause_drawn_ns(s));
         hd_cause_say_drawing(&t, s);
         return;
     }
-    const struct hd_probe *e = &s->best[kind].evidence;
-    out->share = (double)s->ns[kind] / (double)s->total_ns;
+    const struct hd_probe *e = &s->best[kind].probe;
+    out->share = share_of(s, s->ns[kind]);
     if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
         out->syscall_nr = e->syscall_nr;
-        memcpy(out->path, e->path, sizeof out->path);
-        memcpy(out->peer, e->peer, sizeof out->peer);
+        memcpy(out->path, e->evidence.name, sizeof out->path);
+        memcpy(out->peer, e->peer.name, sizeof out->peer);
     }
     if (kind == HD_CAUSE_CHILD) {
-        out->child_pid = e->child_pid;
+        out->child_pid = e->child.pid;
     }
     if (kind == HD_CAUSE_LOCK || kind == HD_CAUSE_GIL) {
-        out->lock_address = e->lock_address;
-        out->lock_owner_tid = e->lock_owner_tid;
-        out->lock_kind = e->gil ? HD_LOCK_UNKNOWN : e->lock_kind;
+        const struct hd_lock_seen *lock = hd_probe_lock(e);
+        out->lock_address = lock->address;
+        out->lock_owner_tid = lock->owner_tid;
+        out->lock_kind = lock->gil ? HD_LOCK_UNKNOWN : lock->kind;
     }
     hd_cause_say(&t, s, e->state == HD_RUN_GONE ? HD_CAUSE_KINDS : kind);
 }

@@ -5,7 +5,8 @@
 #ifndef HD_CAUSE_H
 #define HD_CAUSE_H
 
-#include "cause/probe.h"
+#include "cause/evidence.h"
+#include "cause/probe_context.h"
 
 #define HD_DEADLOCK_MAX 8 /* threads in a ring; a longer one is not told */
 
@@ -41,13 +42,14 @@ struct hd_cause_sums {
     } owner;
     uint8_t collector;   /* enum hd_collector, the last one */
     uint64_t assumed_ns; /* part of ns[HD_CAUSE_CPU] for which no figure vouches yet */
-    struct {
+    struct hd_cause_best {
         uint64_t ns;       /* lead of the evidence kept over all other evidence of its kind */
         uint64_t other_ns; /* of it, lead of the lock's owner over all others, or the child's own */
         uint64_t run_ns;   /* the same of the newest child: they are waited for one after the other; else the
                             * time of the evidence kept, without what it had before other evidence was kept */
         int32_t run_pid;
-        struct hd_probe evidence;
+        bool several; /* other owners, or other children, had some of the time */
+        struct hd_probe probe;
     } best[HD_CAUSE_KINDS];
 };
 

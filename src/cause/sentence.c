@@ -24,6 +24,10 @@ static void add_field(struct hd_text *t, const char *field, size_t size) {
     hd_text_mem(t, field, strnlen(field, size));
 }
 
+static void add_peer(struct hd_text *t, const struct hd_probe *e) {
+    add_field(t, e->peer.name, sizeof e->peer.name);
+}
+
 /* Nothing where the thread was in no call. */
 static void say_call(struct hd_text *t, const char *before, const struct hd_probe *e) {
     const char *call = e->syscall_nr == HD_SYSCALL_NONE ? NULL : hd_syscall_name(e->syscall_nr);
@@ -41,39 +45,39 @@ static void say_call(struct hd_text *t, const char *before, const struct hd_prob
 
 /* What the call is about: a file, a peer, or a kind of descriptor. */
 static void say_object(struct hd_text *t, const char *before, const struct hd_probe *e) {
-    const char *kind = descriptor_name(e->fd_kind);
-    if (e->path[0] == 0 && e->peer[0] == 0 && kind == NULL) {
+    const char *kind = descriptor_name((uint8_t)hd_probe_fd_kind(e));
+    if (e->evidence.name[0] == 0 && e->peer.name[0] == 0 && kind == NULL) {
         return;
     }
     hd_text_str(t, before);
-    if (e->path[0] != 0) {
-        add_field(t, e->path, sizeof e->path);
-    } else if (e->peer[0] != 0) {
-        add_field(t, e->peer, sizeof e->peer);
+    if (e->evidence.name[0] != 0) {
+        add_field(t, e->evidence.name, sizeof e->evidence.name);
+    } else if (e->peer.name[0] != 0) {
+        add_peer(t, e);
     } else {
         hd_text_str(t, kind);
     }
 }
 
-static bool is_read_write(const struct hd_probe *e) {
-    return e->lock_kind == HD_LOCK_READ || e->lock_kind == HD_LOCK_WRITE;
+static bool is_read_write(const struct hd_lock_seen *lock) {
+    return lock->kind == HD_LOCK_READ || lock->kind == HD_LOCK_WRITE;
 }
 
 /* "waited for a semaphore", "waited for a read-write lock held for reading by 3 threads". Other threads only
  * signal a condition: nothing is said of an owner where there cannot be one. */
-static void say_without_owner(struct hd_text *t, const struct hd_probe *e) {
-    const char *name = hd_words_lock_name(e->lock_kind);
+static void say_without_owner(struct hd_text *t, const struct hd_lock_seen *lock) {
+    const char *name = hd_words_lock_name(lock->kind);
     if (name == NULL) {
         hd_text_str(t, "waited for a condition or lock, owner unknown");
         return;
     }
     hd_text_str(t, "waited for ");
     hd_text_str(t, name);
-    if (e->lock_readers != 0) {
+    if (lock->readers != 0) {
         hd_text_str(t, " held for reading by ");
-        hd_text_u64(t, e->lock_readers);
-        hd_text_str(t, e->lock_readers == 1 ? " thread" : " threads");
-    } else if (e->ownable) {
+        hd_text_u64(t, lock->readers);
+        hd_text_str(t, lock->readers == 1 ? " thread" : " threads");
+    } else if (lock->ownable) {
         hd_text_str(t, ", owner unknown");
     }
 }
@@ -93,43 +97,45 @@ static void say_owner(struct hd_text *t, const struct hd_cause_sums *s) {
     }
 }
 
-static void say_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_probe *e,
+static void say_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_cause_best *best,
                      bool several) {
-    if (e->lock_address == 0) {
+    const struct hd_probe *e = &best->probe;
+    const struct hd_lock_seen *lock = hd_probe_lock(e);
+    if (lock->address == 0) {
         hd_text_str(t, "waited for a file lock");
         say_call(t, " in ", e);
         say_object(t, " on ", e);
-    } else if (e->joined_tid != 0) {
+    } else if (lock->joined_tid != 0) {
         hd_text_str(t, several ? "waited for several threads to end, one thread " : "waited for thread ");
-        hd_text_i64(t, e->joined_tid);
+        hd_text_i64(t, lock->joined_tid);
         hd_text_str(t, several ? "" : " to end");
-    } else if (e->gil && e->lock_owner_tid == 0) {
+    } else if (lock->gil && lock->owner_tid == 0) {
         hd_text_str(t, "waited for Python's GIL");
-    } else if (e->lock_owner_tid == 0) {
-        say_without_owner(t, e);
+    } else if (lock->owner_tid == 0) {
+        say_without_owner(t, lock);
     } else {
-        hd_text_str(t, e->gil             ? "waited for Python's GIL held by "
-                       : is_read_write(e) ? "waited for a read-write lock held for writing by "
-                                          : "waited for a mutex held by ");
-        hd_text_str(t, e->several ? "several threads, longest by thread " : "thread ");
-        hd_text_i64(t, e->lock_owner_tid);
-        if (e->lock_owner_tid == s->owner.tid) {
+        hd_text_str(t, lock->gil             ? "waited for Python's GIL held by "
+                       : is_read_write(lock) ? "waited for a read-write lock held for writing by "
+                                             : "waited for a mutex held by ");
+        hd_text_str(t, best->several ? "several threads, longest by thread " : "thread ");
+        hd_text_i64(t, lock->owner_tid);
+        if (lock->owner_tid == s->owner.tid) {
             say_owner(t, s);
         }
     }
 }
 
 /* "waited for child 8510 (sleep) in wait4" */
-static void say_child(struct hd_text *t, const struct hd_probe *e) {
+static void say_child(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_probe *e) {
     hd_text_str(t, "waited for ");
-    if (e->child_pid <= 0) {
+    if (e->child.pid <= 0) {
         hd_text_str(t, "a child process");
     } else {
-        hd_text_str(t, e->several ? "several children, longest for " : "child ");
-        hd_text_i64(t, e->child_pid);
-        if (e->child_name[0] != 0) {
+        hd_text_str(t, s->best[HD_CAUSE_CHILD].several ? "several children, longest for " : "child ");
+        hd_text_i64(t, e->child.pid);
+        if (e->child.name[0] != 0) {
             hd_text_str(t, " (");
-            add_field(t, e->child_name, sizeof e->child_name);
+            add_field(t, e->child.name, sizeof e->child.name);
             hd_text_str(t, ")");
         }
     }
@@ -138,25 +144,25 @@ static void say_child(struct hd_text *t, const struct hd_probe *e) {
 
 static void say_reply(struct hd_text *t, const struct hd_probe *e) {
     hd_text_str(t, "waited for ");
-    hd_text_str(t, e->awaited);
+    hd_text_str(t, e->peer.awaited);
     hd_text_str(t, " in ");
-    hd_text_str(t, e->request);
-    if (e->peer[0] != 0) {
+    hd_text_str(t, e->peer.request);
+    if (e->peer.name[0] != 0) {
         hd_text_str(t, ", through ");
-        add_field(t, e->peer, sizeof e->peer);
+        add_peer(t, e);
     }
 }
 
 /* "waited for the network: 10.0.0.5:5432 in poll"; a local service has a name and is in no network. */
 static void say_network(struct hd_text *t, const struct hd_probe *e) {
-    if (e->fd_kind == HD_FD_UNIX && e->peer[0] != 0) {
-        hd_text_str(t, e->display ? "waited for the display server " : "waited for the service ");
-        add_field(t, e->peer, sizeof e->peer);
+    if (hd_probe_fd_kind(e) == HD_FD_UNIX && e->peer.name[0] != 0) {
+        hd_text_str(t, e->peer.display ? "waited for the display server " : "waited for the service ");
+        add_peer(t, e);
         say_call(t, " in ", e);
         return;
     }
     hd_text_str(t, "waited for the network");
-    if (e->peer[0] != 0 || e->path[0] != 0) {
+    if (e->peer.name[0] != 0 || e->evidence.name[0] != 0) {
         say_object(t, ": ", e);
         say_call(t, " in ", e);
     } else {
@@ -187,12 +193,12 @@ static void say_other(struct hd_text *t, const char *verb, const struct hd_probe
         hd_text_str(t, ", no sample shows for what");
     }
     say_call(t, " in ", e);
-    say_object(t, e->path[0] != 0 ? " of " : " on ", e);
+    say_object(t, e->evidence.name[0] != 0 ? " of " : " on ", e);
 }
 
 /* The call that had half of the time, or one of several. */
 static void say_several(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
-    const struct hd_probe *e = &s->best[kind].evidence;
+    const struct hd_probe *e = &s->best[kind].probe;
     bool half = s->best[kind].run_ns >= s->ns[kind] / 2;
     hd_text_str(t, kind == HD_CAUSE_DISK      ? "waited for the disk in several calls"
                    : kind == HD_CAUSE_NETWORK ? "waited for the network in several calls"
@@ -205,7 +211,7 @@ static void say_several(struct hd_text *t, const struct hd_cause_sums *s, enum h
 
 static void say_wait(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind,
                      bool several) {
-    const struct hd_probe *e = &s->best[kind].evidence;
+    const struct hd_probe *e = &s->best[kind].probe;
     if ((kind == HD_CAUSE_NETWORK || kind == HD_CAUSE_UI) && hd_cause_waits_for_reply(e)) {
         say_reply(t, e);
     } else if (several && e->syscall_nr != HD_SYSCALL_NONE) {
@@ -246,7 +252,7 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
         hd_text_str(t, "no sample shows why");
         return;
     }
-    const struct hd_probe *e = &s->best[kind].evidence;
+    const struct hd_probe *e = &s->best[kind].probe;
     bool several = s->best[kind].ns < s->ns[kind] - s->ns[kind] / 64; /* other waits took some of the time */
     switch (kind) {
     case HD_CAUSE_CPU:
@@ -261,10 +267,10 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
         break;
     case HD_CAUSE_GIL:
     case HD_CAUSE_LOCK:
-        say_lock(t, s, e, several);
+        say_lock(t, s, &s->best[kind], several);
         break;
     case HD_CAUSE_CHILD:
-        say_child(t, e);
+        say_child(t, s, e);
         break;
     case HD_CAUSE_PAGE_FAULT:
         say_page(t, e);
@@ -287,11 +293,11 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
 }
 
 void hd_cause_say_drawing(struct hd_text *t, const struct hd_cause_sums *s) {
-    const struct hd_probe *e = &s->best[HD_CAUSE_CPU].evidence;
+    const struct hd_probe *e = &s->best[HD_CAUSE_CPU].probe;
     hd_text_str(t, "ran a toolkit's code");
-    if (e->draws && e->path[0] != 0) {
+    if (e->evidence.kind == HD_EVIDENCE_TOOLKIT && e->evidence.name[0] != 0) {
         hd_text_str(t, " in ");
-        add_field(t, e->path, sizeof e->path);
+        add_field(t, e->evidence.name, sizeof e->evidence.name);
     }
     say_share(t, s, HD_CAUSE_UI, hd_cause_drawn_ns(s));
 }

@@ -36,7 +36,8 @@ static void end_before_version(char *file) {
 
 void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32_t count,
                      struct hd_probe *out) {
-    char file[sizeof out->path];
+    struct hd_evidence *seen = &out->evidence;
+    char file[sizeof seen->name];
     for (uint32_t i = 0; i < count && i < HELPERS_MAX && frames[i].script == 0; i++) {
         int module = hd_modules_at(m, hd_frame_lookup_pc(&frames[i]));
         if (module < 0 || !hd_module_is_system(m, (uint32_t)module)) {
@@ -44,9 +45,9 @@ void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32
         }
         hd_text_base_name(file, sizeof file, hd_module_path(m, (uint32_t)module));
         if (hd_toolkit_is_one(file)) {
-            memcpy(out->path, file, sizeof out->path);
-            end_before_version(out->path);
-            out->draws = true;
+            memcpy(seen->name, file, sizeof seen->name);
+            end_before_version(seen->name);
+            seen->kind = HD_EVIDENCE_TOOLKIT;
             return;
         }
         if (!is_in(helpers, file)) {

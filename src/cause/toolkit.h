@@ -8,9 +8,9 @@
 #ifndef HD_TOOLKIT_H
 #define HD_TOOLKIT_H
 
-#include "cause/probe.h"
+#include "cause/probe_context.h"
 
-/* Sets out->draws, and out->path to the library's name without its version: "libpango-1.0". */
+/* Fills out->evidence where the thread is in such code. */
 void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32_t count,
                      struct hd_probe *out);
 

@@ -30,7 +30,7 @@ static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
  * shared its time between the two, and the timeline shows as many samples of each, as the cause does. */
 static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
     if (hd_weigh_is_running(e->state)) {
-        const struct hd_probe *known = &s->newest.evidence;
+        const struct hd_probe *known = &s->newest.probe;
         s->starved_ns += (int64_t)known->delay_ns;
         if (known->cpu_ns + known->delay_ns > 0) {
             e->state = 2 * s->starved_ns > (int64_t)e->for_ns ? HD_RUN_RUNNABLE : HD_RUN_RUNNING;
@@ -55,7 +55,7 @@ static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t
     ns = stopped_ns < ns ? ns - stopped_ns : 0;
     hd_tree_charge(&s->tree, newest->leaf, ns);
     hd_weigh_evidence(
-        s, &newest->evidence,
+        s, &newest->probe,
         &(struct hd_weigh_span){
             .ns = ns, .covered_ns = ns, .from = &newest->sched, .to = sched, .end_state = end_state});
     if (s->timeline.count > 0) {
@@ -77,7 +77,7 @@ static void charge_before_first(struct hd_turn *turn, uint64_t excluded_ns) {
     ns = excluded_ns < ns ? ns - excluded_ns : 0;
     hd_tree_charge(&s->tree, s->newest.leaf, ns);
     s->before_ns = ns;
-    struct hd_probe evidence = s->newest.evidence;
+    struct hd_probe evidence = s->newest.probe;
     uint64_t uncovered_ns = s->first.at_ns > from_ns ? s->first.at_ns - from_ns : 0;
     hd_weigh_evidence(s, &evidence,
                       &(struct hd_weigh_span){.ns = ns,
@@ -92,7 +92,7 @@ static void add_to_timeline(struct hd_turn_samples *s) {
     *hd_timeline_at(&s->timeline, s->timeline.count++) =
         (struct hd_timeline_entry){.at_ns = newest->at_ns,
                                    .leaf = newest->leaf,
-                                   .syscall_nr = newest->evidence.syscall_nr,
+                                   .syscall_nr = newest->probe.syscall_nr,
                                    .state = newest->state,
                                    .way = newest->way,
                                    .stop = newest->stop,
@@ -111,7 +111,7 @@ void hd_samples_add(struct hd_turn *turn, const struct hd_sample *sample, uint64
         s->stopped_ns = excluded_ns;
     }
     if (hd_weigh_is_blocked(sample->state)) {
-        s->blocked = sample->evidence;
+        s->blocked = sample->probe;
         s->blocked.for_ns = 1;
         hd_weigh_between(s);
     }

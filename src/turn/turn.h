@@ -59,7 +59,7 @@ struct hd_sample {
     uint64_t at_ns;
     uint32_t leaf; /* node of the call tree; HD_TREE_NONE: no stack */
     struct hd_sched sched;
-    struct hd_probe evidence;
+    struct hd_probe probe;
     uint8_t state, way, stop; /* enum hd_run_state, hd_way, hd_stop */
     uint32_t cut;             /* frames left out of a long stack */
     uint32_t depth;           /* frames of a stack that was read down to its root; else 0 */

@@ -11,6 +11,8 @@
 
 #include "capture/linux/target.h"
 #include "cause/linux/join.h"
+#include "cause/linux/lock.h"
+#include "cause/probe.h"
 #include "os/linux/proc_files.h"
 #include "worker/worker.h"
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cause/linux/child.h"
+#include "cause/linux/lock.h"
+#include "cause/probe.h"
 #include "turn/capacity.h"
 #include "turn/samples.h"
 #include "worker/blocked.h"
@@ -78,10 +80,13 @@ static uint32_t place_stack(struct hd_worker *k, struct hd_turn *h, const struct
 /* Both change while the stack stays the same. */
 static void see_python(const struct hd_worker *k, int tid, struct hd_probe *e) {
     int owner;
-    e->gil = e->lock_address != 0 && hd_scripts_is_gil(&k->scripts, e->lock_address, &owner);
-    e->lock_owner_tid = e->gil ? owner : e->lock_owner_tid;
-    if (e->collects != HD_COLLECTOR_V8) {
-        e->collects = hd_scripts_collects(&k->scripts, tid) ? HD_COLLECTOR_PYTHON : HD_COLLECTOR_NONE;
+    if (e->evidence.kind == HD_EVIDENCE_LOCK) {
+        struct hd_lock_seen *lock = &e->evidence.lock;
+        lock->gil = lock->address != 0 && hd_scripts_is_gil(&k->scripts, lock->address, &owner);
+        lock->owner_tid = lock->gil ? owner : lock->owner_tid;
+    }
+    if (e->collector != HD_COLLECTOR_V8) {
+        e->collector = hd_scripts_collects(&k->scripts, tid) ? HD_COLLECTOR_PYTHON : HD_COLLECTOR_NONE;
     }
 }
 
@@ -90,27 +95,28 @@ static void see_stack(struct hd_worker *k, struct hd_turn *h, const struct hd_ca
     uint32_t count = place_stack(k, h, c, now);
     now->served = false;
     hd_probe_read(&k->probe, hd_thread_id_tid(h->loop.thread), c, k->frames, count, h->times.start_ns,
-                  &now->evidence);
+                  &now->probe);
     if (hd_scripts_in_v8_collector(&k->scripts, k->frames, count)) {
-        now->evidence.collects = HD_COLLECTOR_V8;
+        now->probe.collector = HD_COLLECTOR_V8;
     }
-    see_python(k, hd_thread_id_tid(h->loop.thread), &now->evidence);
+    see_python(k, hd_thread_id_tid(h->loop.thread), &now->probe);
 }
 
 /* The same stack again: what may have changed nevertheless. */
 static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_capture *c,
                       struct hd_sample *now) {
     hd_tree_again(&h->samples.tree, now->leaf, c->at_ns);
-    see_python(k, hd_thread_id_tid(h->loop.thread), &now->evidence);
-    if (now->evidence.ownable) { /* the owner may be another one by now */
-        now->evidence.lock_owner_tid =
-            hd_lock_owner_now(&k->probe, c, (enum hd_lock_kind)now->evidence.lock_kind, now->evidence.owned);
-        now->evidence.owned |= now->evidence.lock_owner_tid != 0;
+    see_python(k, hd_thread_id_tid(h->loop.thread), &now->probe);
+    if (hd_probe_lock(&now->probe)->ownable) {
+        struct hd_lock_seen *lock = &now->probe.evidence.lock; /* the owner may be another one by now */
+        lock->owner_tid = hd_lock_owner_now(&k->probe, c, (enum hd_lock_kind)lock->kind, lock->owned);
+        lock->owned |= lock->owner_tid != 0;
     }
-    if (now->evidence.child_alive) { /* which may have come to the terminal by now */
-        struct hd_probe child = {.syscall_nr = now->evidence.syscall_nr, .vforked = now->evidence.vforked};
+    if (now->probe.child.alive) { /* which may have come to the terminal by now */
+        struct hd_probe child = {.syscall_nr = now->probe.syscall_nr,
+                                 .child.vforked = now->probe.child.vforked};
         hd_child_find(&k->probe, hd_thread_id_tid(h->loop.thread), h->times.start_ns, &child);
-        now->evidence.not_a_hang |= child.not_a_hang;
+        now->probe.not_a_hang |= child.not_a_hang;
     }
 }
 
@@ -129,11 +135,11 @@ void hd_sample_add(struct hd_worker *k, struct hd_turn *h, const struct hd_messa
         see_again(k, h, c, &now);
     }
     now.served = now.served || hd_blocked_is_served(k, h, &now);
-    now.evidence.not_a_hang |= now.served;
-    if (is_new && !now.evidence.not_a_hang) {
+    now.probe.not_a_hang |= now.served;
+    if (is_new && !now.probe.not_a_hang) {
         hd_blocked_send(k, h, c, now.depth);
     }
-    if (now.evidence.not_a_hang && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
+    if (now.probe.not_a_hang && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
         hd_hang_ignore(k->run, h, msg->turn); /* of a launch only the rests: it works in between */
     }
     bool changed = hd_samples_differ(h, &now) || first;

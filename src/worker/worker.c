@@ -3,6 +3,7 @@
  * The worker thread: takes the monitor's messages and calls a function for each. It may wait for a disk. No
  * allocation; the watched thread calls none of it.
  */
+#include "cause/probe.h"
 #include "os/linux/descriptor_table.h"
 #include "watch/follow.h"
 #include "worker/blocked.h"

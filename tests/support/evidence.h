@@ -29,7 +29,7 @@
 
 static struct hd_probe_context *ctx;
 static struct hd_os_calls real;
-static struct hd_probe evidence;
+static struct hd_probe probe;
 static uint64_t began_ns;
 static int pair[2];
 static int caller; /* whose calls they are */
@@ -64,8 +64,8 @@ static inline int tear_down(void **state) {
 /* The cause of a call with these first three arguments, which the thread is taken to be blocked in. */
 static inline const char *cause_of(enum hd_run_state state, int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
     struct hd_capture call = {.state = (uint8_t)state, .syscall_nr = nr, .syscall_args = {a, b, c}};
-    hd_probe_read(ctx, caller, &call, NULL, 0, began_ns, &evidence);
-    return hd_words_cause(hd_cause_of_block(&evidence));
+    hd_probe_read(ctx, caller, &call, NULL, 0, began_ns, &probe);
+    return hd_words_cause(hd_cause_of_block(&probe));
 }
 
 static inline const char *cause_blocked(int32_t nr, uint64_t a, uint64_t b, uint64_t c) {

@@ -189,11 +189,10 @@ static void a_sleep_that_the_kernel_counts_as_delay_is_a_sleep(void **state) {
 static void whose_ends_were_waited_for_one_after_the_other_is_said(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        hd_cause_add(&sums, &(struct hd_probe){.for_ns = (i == 1 ? 5 : 1) * HD_NS_PER_S,
-                                               .state = HD_RUN_BLOCKED,
-                                               .syscall_nr = SYS_futex,
-                                               .lock_address = 1000 + (uint64_t)i,
-                                               .joined_tid = 10 + i});
+        struct hd_probe e = blocked(SYS_futex);
+        e.for_ns = (i == 1 ? 5 : 1) * HD_NS_PER_S;
+        at_lock(&e, (struct hd_lock_seen){.address = 1000 + (uint64_t)i, .joined_tid = 10 + i});
+        hd_cause_add(&sums, &e);
     }
     hd_cause_decide(&sums, &cause);
     assert_string_equal(cause.detail, "waited for several threads to end, one thread 11");
@@ -219,9 +218,8 @@ static void takes_late_delay_from_assumed_running(void **state) {
 static void decides_for_the_evidence_with_the_most_time(void **state) {
     (void)state;
     struct hd_probe a = blocked(SYS_read), b = blocked(SYS_fsync);
-    a.fd_kind = b.fd_kind = HD_FD_FILE;
-    strcpy(a.path, "a.log");
-    strcpy(b.path, "b.db");
+    at_descriptor(&a, HD_FD_FILE, "a.log");
+    at_descriptor(&b, HD_FD_FILE, "b.db");
     add_times(a, 3);
     add_times(b, 9);
     add_times(a, 3);
@@ -234,9 +232,8 @@ static void decides_for_the_evidence_with_the_most_time(void **state) {
 static void gives_the_time_of_several_waits_to_none_of_them(void **state) {
     (void)state;
     struct hd_probe opens = blocked(SYS_openat), reads = blocked(SYS_read);
-    opens.fd_kind = reads.fd_kind = HD_FD_PIPE;
-    strcpy(opens.path, "f3");
-    strcpy(reads.path, "f3");
+    at_descriptor(&opens, HD_FD_PIPE, "f3");
+    at_descriptor(&reads, HD_FD_PIPE, "f3");
     add_times(opens, 24);
     assert_kind(HD_CAUSE_UNKNOWN);
     assert_string_equal(cause.detail, "waited in openat of f3");
@@ -257,7 +254,9 @@ static void gives_the_time_of_several_waits_to_none_of_them(void **state) {
     assert_string_equal(cause.detail, "waited in openat of f3");
     fresh(NULL);
     for (int i = 0; i < 9; i++) { /* none has half of it */
-        snprintf(opens.path, sizeof opens.path, "f%d", i);
+        char file[8];
+        snprintf(file, sizeof file, "f%d", i);
+        at_descriptor(&opens, HD_FD_PIPE, file);
         add_times(opens, 1);
     }
     assert_kind(HD_CAUSE_UNKNOWN);

@@ -46,9 +46,9 @@ static void a_local_socket_is_one_also_without_proc_in_its_place(void **state) {
     for (int with = 1; with >= 0; with--) {
         hd_os.get_xattr = with ? real.get_xattr : no_xattr;
         assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)pair[0], 0, 0), "child");
-        assert_int_equal(evidence.fd_kind, HD_FD_UNIX);
+        assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_UNIX);
         assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)inet, 0, 0), "network");
-        assert_int_equal(evidence.fd_kind, HD_FD_INET);
+        assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_INET);
     }
     close(inet);
     end_child(child);
@@ -100,19 +100,19 @@ static void of_two_descriptors_the_file_is_waited_for_without_regard_to_signals(
     int pipes[2];
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_sendfile, socket, file, 0), "disk");
-    assert_string_equal(evidence.path, "unit-probe");
-    assert_int_equal(evidence.socket, 0);
+    assert_string_equal(probe.evidence.name, "unit-probe");
+    assert_int_equal(probe.evidence.descriptor.inode, 0);
     assert_string_equal(cause_blocked(SYS_sendfile, socket, file, 0), "network");
-    assert_string_equal(evidence.path, "");
-    assert_true(evidence.socket != 0);
+    assert_string_equal(probe.evidence.name, "");
+    assert_true(probe.evidence.descriptor.inode != 0);
     cause_blocked(SYS_splice, file, 0, (uint64_t)pipes[1]);
-    assert_int_equal(evidence.fd_kind, HD_FD_PIPE);
+    assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_PIPE);
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_splice, (uint64_t)pipes[0], 0, file), "disk");
-    assert_string_equal(evidence.path, "unit-probe");
+    assert_string_equal(probe.evidence.name, "unit-probe");
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_write, socket, 0, 0), "page-fault");
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_sendto, socket, 0, 0), "page-fault");
-    assert_int_equal(evidence.socket, 0);
-    assert_string_equal(evidence.peer, "");
+    assert_int_equal(probe.evidence.descriptor.inode, 0);
+    assert_string_equal(probe.peer.name, "");
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_connect, socket, 0, 0), "network");
     close(pipes[0]);
     close(pipes[1]);
@@ -155,7 +155,7 @@ static void distinguishes_terminals_serial_ports_files_and_memory(void **state) 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         link_shown = cases[i].link;
         cause_blocked(SYS_ioctl, (uint64_t)pair[0], 0, 0);
-        assert_int_equal(evidence.fd_kind, cases[i].kind);
+        assert_int_equal(hd_probe_fd_kind(&probe), cases[i].kind);
     }
 }
 
@@ -178,11 +178,11 @@ static void a_file_in_a_deep_folder_is_called_by_its_own_name(void **state) {
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         const char *path = deep_path(lengths[i]);
         assert_string_equal(cause_blocked(SYS_openat, folder, address_of(path), 0), "disk");
-        assert_string_equal(evidence.path, "name.db");
+        assert_string_equal(probe.evidence.name, "name.db");
         hd_os.readlink_at = give_link;
         link_shown = path;
         assert_string_equal(cause_blocked(SYS_fsync, folder, 0, 0), "disk");
-        assert_string_equal(evidence.path, "name.db");
+        assert_string_equal(probe.evidence.name, "name.db");
         hd_os.readlink_at = real.readlink_at;
     }
     close((int)folder);
@@ -192,13 +192,13 @@ static void a_file_whose_path_cannot_be_read_is_not_its_folder(void **state) {
     (void)state;
     uint64_t folder = (uint64_t)open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_string_equal(cause_blocked(SYS_newfstatat, folder, address_of(""), 0), "disk");
-    assert_string_equal(evidence.path, "tmp");
+    assert_string_equal(probe.evidence.name, "tmp");
     assert_string_equal(cause_blocked(SYS_utimensat, folder, 0, 0), "disk"); /* futimens */
-    assert_string_equal(evidence.path, "tmp");
+    assert_string_equal(probe.evidence.name, "tmp");
     hd_os.pread = no_pread;
     assert_string_equal(cause_blocked(SYS_openat, folder, address_of("name.db"), 0), "disk");
-    assert_int_equal(evidence.fd_kind, HD_FD_FILE);
-    assert_string_equal(evidence.path, "");
+    assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_FILE);
+    assert_string_equal(probe.evidence.name, "");
     close((int)folder);
 }
 
@@ -207,7 +207,7 @@ static void a_link_is_called_by_its_name_and_not_by_its_text(void **state) {
 #ifdef SYS_symlink
     uint64_t text = address_of("user@host.4711"), name = address_of("/home/user/.#letter");
     assert_string_equal(cause_blocked(SYS_symlink, text, name, 0), "disk");
-    assert_string_equal(evidence.path, ".#letter");
+    assert_string_equal(probe.evidence.name, ".#letter");
 #endif
 }
 
@@ -261,8 +261,8 @@ static void who_opens_a_named_pipe_waits_for_its_other_end(void **state) {
     }
     assert_string_equal(childless, "unknown");
     assert_string_equal(with_child, "child");
-    assert_int_equal(evidence.fd_kind, HD_FD_PIPE);
-    assert_string_equal(evidence.path, "commands");
+    assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_PIPE);
+    assert_string_equal(probe.evidence.name, "commands");
 }
 
 static void who_opens_a_device_waits_for_no_disk_that_a_signal_ends(void **state) {
@@ -276,7 +276,7 @@ static void who_opens_a_device_waits_for_no_disk_that_a_signal_ends(void **state
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t at = address_of(cases[i].path);
         assert_string_equal(cause_blocked(SYS_openat, (uint64_t)AT_FDCWD, at, 0), cases[i].blocked);
-        assert_string_equal(evidence.path, cases[i].name);
+        assert_string_equal(probe.evidence.name, cases[i].name);
         assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_openat, (uint64_t)AT_FDCWD, at, 0), "disk");
     }
 }

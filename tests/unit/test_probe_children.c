@@ -36,13 +36,13 @@ static void a_wait_for_one_child_names_that_one(void **state) {
     (void)state;
     pid_t first = begin_child(), second = begin_child();
     assert_string_equal(cause_blocked(SYS_wait4, (uint64_t)first, 0, 0), "child");
-    assert_int_equal(evidence.child_pid, first);
+    assert_int_equal(probe.child.pid, first);
     cause_blocked(SYS_waitid, P_PID, (uint64_t)first, 0);
-    assert_int_equal(evidence.child_pid, first);
+    assert_int_equal(probe.child.pid, first);
     cause_blocked(SYS_wait4, (uint64_t)(uint32_t)-1, 0, 0);
-    assert_int_equal(evidence.child_pid, second);
+    assert_int_equal(probe.child.pid, second);
     cause_blocked(SYS_waitid, P_ALL, 0, 0);
-    assert_int_equal(evidence.child_pid, second);
+    assert_int_equal(probe.child.pid, second);
     end_child(first);
     end_child(second);
 }
@@ -53,11 +53,11 @@ static void names_the_process_of_a_wait_by_descriptor(void **state) {
     int pidfd = (int)syscall(SYS_pidfd_open, first, 0);
     if (pidfd >= 0) {
         assert_string_equal(cause_blocked(SYS_waitid, P_PIDFD, (uint64_t)pidfd, 0), "child");
-        assert_int_equal(evidence.child_pid, first);
+        assert_int_equal(probe.child.pid, first);
         close(pidfd);
     }
     cause_blocked(SYS_waitid, P_PIDFD, (uint64_t)pair[0], 0);
-    assert_int_equal(evidence.child_pid, 0);
+    assert_int_equal(probe.child.pid, 0);
     end_child(first);
     end_child(second);
 }
@@ -73,16 +73,16 @@ static void a_poll_of_a_processs_descriptor_names_that_one_whatever_its_age(void
     if (set[0].fd >= 0) {
         set[1].fd = pipes[0];
         assert_string_equal(cause_in_poll(set, 2), "child");
-        assert_int_equal(evidence.child_pid, first);
+        assert_int_equal(probe.child.pid, first);
         pid_t third = begin_child();
         assert_string_equal(cause_in_poll(set, 2), "child");
-        assert_int_equal(evidence.child_pid, first);
+        assert_int_equal(probe.child.pid, first);
         end_child(third);
         set[2].fd = pair[0];
         assert_string_equal(cause_in_poll(set, 3), "network");
         set[2].fd = (int)syscall(SYS_pidfd_open, second, 0);
         assert_string_equal(cause_in_poll(set, 3), "child");
-        assert_int_equal(evidence.child_pid, 0);
+        assert_int_equal(probe.child.pid, 0);
         close(set[2].fd);
         set[2].fd = eventfd(0, EFD_CLOEXEC);
         assert_string_equal(cause_in_poll(set, 3), "unknown");
@@ -123,18 +123,18 @@ static void who_waits_at_a_pipe_waits_for_the_child_at_its_other_end_whatever_it
     usleep(100000); /* at least: none of them is of this turn */
     began_ns = hd_os_now_ns();
     assert_string_equal(cause_blocked(SYS_read, (uint64_t)answers[0], 0, 0), "child");
-    assert_int_equal(evidence.child_pid, writes);
+    assert_int_equal(probe.child.pid, writes);
     assert_string_equal(cause_in_poll(&one, 1), "child");
-    assert_int_equal(evidence.child_pid, writes);
+    assert_int_equal(probe.child.pid, writes);
     assert_string_equal(cause_blocked(SYS_write, (uint64_t)commands[1], 0, 0), "child");
-    assert_int_equal(evidence.child_pid, reads);
+    assert_int_equal(probe.child.pid, reads);
     assert_string_equal(cause_blocked(SYS_read, (uint64_t)others[0], 0, 0), "unknown");
     assert_string_equal(cause_blocked(SYS_read, (uint64_t)commands[0], 0, 0), "unknown");
     pid_t young = begin_child();
     cause_blocked(SYS_read, (uint64_t)answers[0], 0, 0);
-    assert_int_equal(evidence.child_pid, writes);
+    assert_int_equal(probe.child.pid, writes);
     cause_blocked(SYS_read, (uint64_t)others[0], 0, 0);
-    assert_int_equal(evidence.child_pid, young);
+    assert_int_equal(probe.child.pid, young);
     for (unsigned i = 0; i < 2; i++) {
         close(answers[i]);
         close(commands[i]);
@@ -156,7 +156,7 @@ static void who_waits_at_a_pipe_waits_for_what_a_child_left_that_has_ended(void 
     assert_int_equal(kill(ended, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)ended, &info, WEXITED | WNOWAIT), 0);
     assert_string_equal(cause_blocked(SYS_read, (uint64_t)pipes[0], 0, 0), "child");
-    assert_int_equal(evidence.child_pid, ended);
+    assert_int_equal(probe.child.pid, ended);
     assert_string_equal(cause_in_poll(&one, 1), "child");
     assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)pair[0], 0, 0), "network");
     usleep(100000); /* at least: it is not of this turn */
@@ -177,14 +177,14 @@ static void only_a_vfork_waits_for_the_child_that_it_makes(void **state) {
     uint64_t spawn[11] = {VFORK | VM}, thread[11] = {VM | THREAD};
     pid_t child = begin_child();
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone, SIGCHLD, 0, 0), "page-fault");
-    assert_int_equal(evidence.child_pid, 0);
+    assert_int_equal(probe.child.pid, 0);
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone, VFORK | VM | SIGCHLD, 0, 0), "child");
-    assert_int_equal(evidence.child_pid, child);
+    assert_int_equal(probe.child.pid, child);
     uint64_t at = (uint64_t)(uintptr_t)thread;
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone3, at, sizeof thread, 0), "page-fault");
     at = (uint64_t)(uintptr_t)spawn;
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone3, at, sizeof spawn, 0), "child");
-    assert_int_equal(evidence.child_pid, child);
+    assert_int_equal(probe.child.pid, child);
     hd_os.pread = no_pread;
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_clone3, at, sizeof spawn, 0), "page-fault");
 #ifdef SYS_fork
@@ -204,7 +204,7 @@ static void among_many_children_the_newest_is_named(void **state) {
         child[i] = begin_child();
     }
     cause_blocked(SYS_wait4, (uint64_t)(uint32_t)-1, 0, 0);
-    assert_int_equal(evidence.child_pid, child[CHILDREN - 1]);
+    assert_int_equal(probe.child.pid, child[CHILDREN - 1]);
     for (unsigned i = 0; i < CHILDREN; i++) {
         end_child(child[i]);
     }

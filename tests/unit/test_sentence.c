@@ -17,11 +17,11 @@
 static void names_the_owner_of_a_mutex(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_futex);
-    e.lock_address = 0x7f00deadbeef;
+    at_lock(&e, (struct hd_lock_seen){.address = 0x7f00deadbeef});
     add_times(e, 1);
     assert_kind(HD_CAUSE_LOCK);
     assert_string_equal(cause.detail, "waited for a condition or lock, owner unknown");
-    e.lock_owner_tid = 1234;
+    e.evidence.lock.owner_tid = 1234;
     add_times(e, 1);
     assert_kind(HD_CAUSE_LOCK);
     assert_int_equal(cause.lock_owner_tid, 1234);
@@ -46,11 +46,13 @@ static void names_the_kind_of_a_lock(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hd_probe e = blocked(SYS_futex);
         memset(&sums, 0, sizeof sums);
-        e.lock_address = 0x7f00deadbeef;
-        e.lock_kind = cases[i].kind;
-        e.ownable = e.lock_kind == HD_LOCK_READ || e.lock_kind == HD_LOCK_WRITE;
-        e.lock_owner_tid = cases[i].owner;
-        e.lock_readers = cases[i].readers;
+        at_lock(&e, (struct hd_lock_seen){
+                        .address = 0x7f00deadbeef,
+                        .kind = cases[i].kind,
+                        .ownable = cases[i].kind == HD_LOCK_READ || cases[i].kind == HD_LOCK_WRITE,
+                        .owner_tid = cases[i].owner,
+                        .readers = cases[i].readers,
+                    });
         add_times(e, 1);
         assert_kind(HD_CAUSE_LOCK);
         assert_string_equal(cause.detail, cases[i].detail);
@@ -63,17 +65,17 @@ static void a_collector_runs_and_waits_for_its_threads(void **state) {
     struct hd_probe runs = {.for_ns = 50 * MS,
                             .state = HD_RUN_RUNNING,
                             .syscall_nr = HD_SYSCALL_NONE,
-                            .collects = HD_COLLECTOR_V8};
+                            .collector = HD_COLLECTOR_V8};
     struct hd_probe joins = blocked(SYS_futex), starved = blocked(SYS_futex);
-    joins.lock_address = 0x7f00deadbeef;
-    joins.collects = HD_COLLECTOR_V8;
+    at_lock(&joins, (struct hd_lock_seen){.address = 0x7f00deadbeef});
+    joins.collector = HD_COLLECTOR_V8;
     add_times(runs, 3);
     add_times(joins, 3);
     starved.delay_ns = starved.for_ns;
     add_times(starved, 4); /* more than either, less than both */
     assert_kind(HD_CAUSE_GC);
     assert_string_equal(cause.detail, "ran V8's garbage collector (60% of the time)");
-    joins.collects = HD_COLLECTOR_PYTHON; /* its finalizer waits for a lock of the program */
+    joins.collector = HD_COLLECTOR_PYTHON; /* its finalizer waits for a lock of the program */
     add_times(joins, 20);
     assert_kind(HD_CAUSE_LOCK);
 }
@@ -83,20 +85,17 @@ static void drawing_and_the_display_are_ui(void **state) {
     struct hd_probe runs = {.for_ns = 50 * MS,
                             .state = HD_RUN_RUNNING,
                             .syscall_nr = HD_SYSCALL_NONE,
-                            .draws = true,
-                            .path = "libpango-1.0"};
+                            .evidence = {.kind = HD_EVIDENCE_TOOLKIT, .name = "libpango-1.0"}};
     add_times(runs, 6);
-    runs.draws = false;
-    runs.path[0] = '\0';
+    runs.evidence = (struct hd_evidence){0};
     add_times(runs, 4);
     assert_kind(HD_CAUSE_UI);
     assert_string_equal(cause.detail, "ran a toolkit's code in libpango-1.0 (60% of the time)");
     add_times(runs, 3); /* less than half of its time on the CPU */
     assert_kind(HD_CAUSE_CPU);
     struct hd_probe waits = blocked(SYS_ppoll);
-    waits.has_fds = waits.display = true;
-    waits.fd_kind = HD_FD_UNIX;
-    memcpy(waits.peer, "X0", 3);
+    at_descriptor(&waits, HD_FD_UNIX, "");
+    waits.peer = (struct hd_peer_seen){.display = true, .name = "X0"};
     add_times(waits, 20);
     assert_kind(HD_CAUSE_UI);
     assert_string_equal(cause.detail, "waited for the display server X0 in ppoll (61% of the time)");
@@ -105,11 +104,11 @@ static void drawing_and_the_display_are_ui(void **state) {
 static void names_the_owner_with_the_most_time(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_futex);
-    e.lock_address = 0x7f00deadbeef;
+    at_lock(&e, (struct hd_lock_seen){.address = 0x7f00deadbeef});
     add_times(e, 5); /* nobody, for an instant in which it was passed on */
-    e.lock_owner_tid = 1;
+    e.evidence.lock.owner_tid = 1;
     add_times(e, 38);
-    e.lock_owner_tid = 2;
+    e.evidence.lock.owner_tid = 2;
     add_times(e, 2);
     hd_cause_decide(&sums, &cause);
     assert_int_equal(cause.lock_owner_tid, 1);
@@ -122,12 +121,12 @@ static void names_the_owner_with_the_most_time(void **state) {
 static void a_child_and_a_peer_are_named(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_wait4);
-    e.child_pid = 77;
+    e.child.pid = 77;
     add_times(e, 1);
     assert_kind(HD_CAUSE_CHILD);
     assert_int_equal(cause.child_pid, 77);
     assert_string_equal(cause.detail, "waited for child 77 in wait4");
-    memcpy(e.child_name, "sleep", 5);
+    memcpy(e.child.name, "sleep", 5);
     fresh(NULL);
     add_times(e, 1);
     assert_kind(HD_CAUSE_CHILD);
@@ -135,8 +134,8 @@ static void a_child_and_a_peer_are_named(void **state) {
 
     fresh(NULL);
     e = blocked(SYS_recvfrom);
-    e.fd_kind = HD_FD_INET;
-    memset(e.peer, 'p', sizeof e.peer); /* no NUL */
+    at_descriptor(&e, HD_FD_INET, "");
+    memset(e.peer.name, 'p', sizeof e.peer.name); /* no NUL */
     add_times(e, 1);
     assert_kind(HD_CAUSE_NETWORK);
     assert_true(strncmp(cause.detail, "waited for the network: ppp", 27) == 0);
@@ -146,17 +145,15 @@ static void a_child_and_a_peer_are_named(void **state) {
 static void a_sentence_says_what_was_waited_for(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_fsync);
-    e.fd_kind = HD_FD_FILE;
-    strcpy(e.path, "session.log");
+    at_descriptor(&e, HD_FD_FILE, "session.log");
     add_times(e, 1);
     assert_kind(HD_CAUSE_DISK);
     assert_string_equal(cause.detail, "waited for the disk: fsync of session.log");
 
     fresh(NULL);
     e = blocked(SYS_ppoll);
-    e.has_fds = true;
-    e.fd_kind = HD_FD_INET;
-    strcpy(e.peer, "10.0.0.5:5432");
+    at_descriptor(&e, HD_FD_INET, "");
+    strcpy(e.peer.name, "10.0.0.5:5432");
     add_times(e, 1);
     assert_kind(HD_CAUSE_NETWORK);
     assert_string_equal(cause.detail, "waited for the network: 10.0.0.5:5432 in ppoll");
@@ -167,16 +164,15 @@ static void a_sentence_says_what_was_waited_for(void **state) {
 
     fresh(NULL);
     e = blocked(SYS_recvmsg);
-    e.fd_kind = HD_FD_UNIX;
-    strcpy(e.peer, "dbus-daemon");
+    at_descriptor(&e, HD_FD_UNIX, "");
+    strcpy(e.peer.name, "dbus-daemon");
     add_times(e, 1);
     assert_kind(HD_CAUSE_NETWORK);
     assert_string_equal(cause.detail, "waited for the service dbus-daemon in recvmsg");
 
     fresh(NULL);
     e = blocked(SYS_futex);
-    e.lock_address = 0x1000;
-    e.joined_tid = 12;
+    at_lock(&e, (struct hd_lock_seen){.address = 0x1000, .joined_tid = 12});
     add_times(e, 1);
     assert_kind(HD_CAUSE_LOCK);
     assert_string_equal(cause.detail, "waited for thread 12 to end");
@@ -186,18 +182,18 @@ static void names_the_child_with_the_most_time(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_wait4);
     add_times(e, 5); /* it was not known yet */
-    e.child_pid = 77;
+    e.child.pid = 77;
     add_times(e, 38);
-    e.child_pid = 78;
+    e.child.pid = 78;
     add_times(e, 2);
     hd_cause_decide(&sums, &cause);
     assert_int_equal(cause.child_pid, 77);
     assert_string_equal(cause.detail, "waited for several children, longest for 77 in wait4");
-    e.child_pid = 79;
+    e.child.pid = 79;
     add_times(e, 30); /* and those after it together have more */
     hd_cause_decide(&sums, &cause);
     assert_int_equal(cause.child_pid, 77);
-    e.child_pid = 80;
+    e.child.pid = 80;
     add_times(e, 60);
     hd_cause_decide(&sums, &cause);
     assert_int_equal(cause.child_pid, 80);
@@ -206,20 +202,20 @@ static void names_the_child_with_the_most_time(void **state) {
 static void a_reply_that_another_thread_waits_for_is_network(void **state) {
     (void)state;
     struct hd_probe e = blocked(SYS_futex);
-    e.request = "g_dbus_connection_call_sync";
-    e.awaited = "a reply by D-Bus";
-    e.lock_owner_tid = 1234;
+    e.peer.request = "g_dbus_connection_call_sync";
+    e.peer.awaited = "a reply by D-Bus";
+    at_lock(&e, (struct hd_lock_seen){.owner_tid = 1234});
     assert_int_equal(kind_of(e), HD_CAUSE_LOCK); /* a mutex that somebody has is one, whatever is above it */
-    e.lock_owner_tid = 0;
+    e.evidence.lock.owner_tid = 0;
     add_times(e, 1);
     assert_kind(HD_CAUSE_NETWORK);
     assert_string_equal(cause.detail, "waited for a reply by D-Bus in g_dbus_connection_call_sync");
 
     fresh(NULL);
     e.syscall_nr = SYS_ppoll;
-    e.has_fds = e.child_alive = true;
-    e.fd_kind = HD_FD_EVENT;
-    strcpy(e.peer, "bus");
+    e.child.alive = true;
+    at_descriptor(&e, HD_FD_EVENT, "");
+    strcpy(e.peer.name, "bus");
     add_times(e, 1);
     assert_kind(HD_CAUSE_NETWORK);
     assert_string_equal(cause.peer, "bus");
@@ -229,7 +225,7 @@ static void a_reply_that_another_thread_waits_for_is_network(void **state) {
     e.syscall_nr = SYS_clock_nanosleep; /* whoever sleeps there sleeps */
     assert_int_equal(kind_of(e), HD_CAUSE_SLEEP);
     e.syscall_nr = SYS_read;
-    e.fd_kind = HD_FD_FILE;
+    at_descriptor(&e, HD_FD_FILE, "");
     assert_int_equal(kind_of(e), HD_CAUSE_DISK);
 }
 

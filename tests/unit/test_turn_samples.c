@@ -100,7 +100,7 @@ static void running(struct hd_turn *h, uint64_t at_ns, struct hd_sched sched) {
                             .at_ns = at_ns,
                             .sched = sched,
                             .state = HD_RUN_RUNNING,
-                            .evidence = {.state = HD_RUN_RUNNING, .syscall_nr = HD_SYSCALL_NONE}};
+                            .probe = {.state = HD_RUN_RUNNING, .syscall_nr = HD_SYSCALL_NONE}};
     now.leaf = add_stack(h, 1, at_ns);
     hd_samples_add(h, &now, 0);
 }
@@ -165,8 +165,8 @@ static void what_it_did_in_between_is_what_a_later_sample_finds(void **state) {
     struct hd_sample now = h->samples.newest;
     now.at_ns = 3 * INTERVAL;
     now.sched = (struct hd_sched){30 * HD_NS_PER_MS, 0, 4};
-    now.state = now.evidence.state = HD_RUN_BLOCKED;
-    now.evidence.syscall_nr = SYS_clock_nanosleep;
+    now.state = now.probe.state = HD_RUN_BLOCKED;
+    now.probe.syscall_nr = SYS_clock_nanosleep;
     hd_samples_add(h, &now, 0);
     hd_samples_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){40 * HD_NS_PER_MS, 0, 5});
     assert_cause(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (80% of the time)");
@@ -180,8 +180,8 @@ static void what_it_waits_for_at_the_next_sample_it_did_not_run_for(void **state
     struct hd_sample now = h->samples.newest;
     now.at_ns = 3 * INTERVAL;
     now.sched = (struct hd_sched){60 * HD_NS_PER_MS, 0, 1};
-    now.state = now.evidence.state = HD_RUN_BLOCKED;
-    now.evidence.syscall_nr = SYS_clock_nanosleep;
+    now.state = now.probe.state = HD_RUN_BLOCKED;
+    now.probe.syscall_nr = SYS_clock_nanosleep;
     hd_samples_add(h, &now, 0);
     hd_samples_settle(h, 4 * INTERVAL, 0, &(struct hd_sched){60 * HD_NS_PER_MS, 0, 1});
     assert_cause(h, HD_CAUSE_SLEEP, "slept in clock_nanosleep (70% of the time)");

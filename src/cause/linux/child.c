@@ -85,7 +85,7 @@ static bool has_terminal(const struct hd_proc_stat *own, const struct hd_proc_st
 /* It reads the terminal, or waits for it among others. */
 static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     struct hd_capture c;
-    struct hd_probe none;
+    struct hd_evidence unused;
     int fds[HD_SET_DESCRIPTORS_MAX], count = 0;
     bool found = false;
     if (hd_thread_syscall(ctx->proc_fd, tid, &c)) {
@@ -94,7 +94,7 @@ static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
                                                              : c.syscall_nr == SYS_read;
     }
     for (int i = 0; i < count; i++) {
-        found |= hd_descriptor_kind(ctx->proc_fd, tid, fds[i], &none) == HD_FD_TTY;
+        found |= hd_descriptor_kind(ctx->proc_fd, tid, fds[i], &unused) == HD_FD_TTY;
     }
     return found;
 }
@@ -148,8 +148,8 @@ void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, str
     hd_os.boot_clock(&boot_ns);
     uint64_t now_ns = hd_os_now_ns(), ago_ns = now_ns - since_ns + CHILD_SLACK_NS;
     struct hd_proc_stat own = hd_proc_stat_read(ctx->proc_fd, "stat");
-    bool awaits = out->vforked || hd_syscall_wait(out->syscall_nr) == HD_WAIT_CHILD;
-    bool at_pipe = out->fd_kind == HD_FD_PIPE, found = false;
+    bool awaits = out->child.vforked || hd_syscall_wait(out->syscall_nr) == HD_WAIT_CHILD;
+    bool at_pipe = hd_probe_fd_kind(out) == HD_FD_PIPE, found = false;
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
         p = hd_proc_take_number(p, &pid);
@@ -157,12 +157,12 @@ void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, str
         }
         struct hd_proc_stat child = process_of(ctx, pid);
         bool young = (child.alive || at_pipe) && child.started_boot_ns + ago_ns >= boot_ns;
-        bool has = at_pipe && has_pipe(ctx, pid, out->socket, out->syscall_nr == SYS_write);
+        bool has =
+            at_pipe && has_pipe(ctx, pid, out->evidence.descriptor.inode, out->syscall_nr == SYS_write);
         found |= has;
         if (has || (young && !found)) {
-            out->child_alive = true;
-            out->child_pid = (int32_t)pid;
-            out->child_ns = has ? UINT64_MAX : now_ns - (boot_ns - child.started_boot_ns) + CHILD_SLACK_NS;
+            out->child.alive = true;
+            out->child.pid = (int32_t)pid;
         }
         out->not_a_hang |= has_terminal(&own, &child) &&
                            (child.group != own.group || (young && awaits && talks_to_person(ctx, pid, &own)));

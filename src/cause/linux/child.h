@@ -6,7 +6,7 @@
 #ifndef HD_CHILD_H
 #define HD_CHILD_H
 
-#include "cause/probe.h"
+#include "cause/probe_context.h"
 
 /* A child of thread tid that was started since `since_ns` (CLOCK_MONOTONIC) and lives; to that one the
  * process may have lent its terminal, if it waits for a child. And one, of whatever age, to which it has

@@ -65,7 +65,7 @@ static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
     return hd_os.file_type_at(proc_fd, path_in_proc, &type) == 0 && type == S_IFIFO;
 }
 
-enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_probe *out) {
+enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evidence *out) {
     char path[48], link[PATH_MAX]; /* of which the end is told */
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link - 1);
@@ -74,11 +74,11 @@ enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_probe
     }
     link[n] = '\0';
     if (hd_proc_starts_with(link, "socket:[")) {
-        hd_proc_take_number(link + strlen("socket:["), &out->socket);
-        return socket_kind(proc_fd, path, out->socket);
+        hd_proc_take_number(link + strlen("socket:["), &out->descriptor.inode);
+        return socket_kind(proc_fd, path, out->descriptor.inode);
     }
     if (hd_proc_starts_with(link, PIPE_LINK)) {
-        hd_proc_take_number(link + strlen(PIPE_LINK), &out->socket);
+        hd_proc_take_number(link + strlen(PIPE_LINK), &out->descriptor.inode);
         return HD_FD_PIPE;
     }
     if (hd_proc_starts_with(link, "anon_inode:")) {
@@ -96,8 +96,13 @@ enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_probe
     if (is_named_pipe(proc_fd, path)) {
         return HD_FD_PIPE;
     }
-    hd_text_base_name(out->path, sizeof out->path, link);
+    hd_text_base_name(out->name, sizeof out->name, link);
     return HD_FD_FILE;
+}
+
+void hd_descriptor_find(int proc_fd, int tid, int fd, struct hd_evidence *out) {
+    out->kind = HD_EVIDENCE_DESCRIPTOR;
+    out->descriptor.kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, fd, out);
 }
 
 /* The names are those of Linux 5.10 to 6.18: pipe_read, anon_pipe_write (since 6.15), pipe_wait_readable,
@@ -127,28 +132,31 @@ enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
  * other end is the cause. A descriptor that is closed is gone before it is waited for. Who waits for a pipe's
  * lock waits for what its holder waits for: one of the ends, as who needs no lock. */
 void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_probe *out) {
+    struct hd_evidence *seen = &out->evidence;
+    struct hd_descriptor_seen *d = &seen->descriptor;
     bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
     bool closes = hd_syscall_object(c->syscall_nr) == HD_OBJECT_NONE;
     unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
     enum hd_fd_kind place =
         for_file || closes || other != 0 ? hd_descriptor_wchan_kind(proc_fd, tid) : HD_FD_NONE;
+    seen->kind = HD_EVIDENCE_DESCRIPTOR;
     if (closes) {
-        out->fd_kind = (uint8_t)place;
+        d->kind = (uint8_t)place;
         return;
     }
     for_file = for_file && place != HD_FD_PIPE;
     for_file |= other != 0 && place == HD_FD_FILE;
-    out->fd_kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, (int)c->syscall_args[0], out);
+    hd_descriptor_find(proc_fd, tid, (int)c->syscall_args[0], seen);
     bool at_other = c->syscall_nr == SYS_splice && place != HD_FD_NONE
-                        ? (out->fd_kind == HD_FD_PIPE) != (place == HD_FD_PIPE)
-                        : (out->fd_kind == HD_FD_FILE) != for_file;
+                        ? (d->kind == HD_FD_PIPE) != (place == HD_FD_PIPE)
+                        : (d->kind == HD_FD_FILE) != for_file;
     if (other != 0 && at_other) {
-        out->path[0] = '\0';
-        out->socket = 0;
-        out->fd_kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, (int)c->syscall_args[other], out);
+        seen->name[0] = '\0';
+        d->inode = 0;
+        hd_descriptor_find(proc_fd, tid, (int)c->syscall_args[other], seen);
     }
-    out->socket = for_file ? 0 : out->socket;
-    if (out->fd_kind == HD_FD_PIPE && place == HD_FD_PIPE) {
+    d->inode = for_file ? 0 : d->inode;
+    if (d->kind == HD_FD_PIPE && place == HD_FD_PIPE) {
         out->state = HD_RUN_BLOCKED;
     }
 }

@@ -102,30 +102,31 @@ void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_ca
     static const uint8_t rank[] = {
         [HD_FD_INET] = 6, [HD_FD_UNIX] = 5,  [HD_FD_PROCESS] = 4, [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2,
         [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1,   [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
+    struct hd_descriptor_seen *d = &out->evidence.descriptor;
     int fds[HD_SET_DESCRIPTORS_MAX];
     int count = hd_set_members(ctx, tid, c, fds);
     uint64_t socket = 0; /* or the process */
     bool events = false;
-    out->has_fds = count != 0;
+    out->evidence.kind = count != 0 ? HD_EVIDENCE_DESCRIPTOR : HD_EVIDENCE_NONE;
     for (int i = 0; i < count; i++) {
-        enum hd_fd_kind kind = hd_descriptor_kind(ctx->proc_fd, tid, fds[i], out);
+        enum hd_fd_kind kind = hd_descriptor_kind(ctx->proc_fd, tid, fds[i], &out->evidence);
         events |= kind == HD_FD_EVENT;
         if (kind == HD_FD_PROCESS) {
-            out->socket = (uint64_t)hd_descriptor_pidfd_process(ctx, tid, fds[i]);
-            kind = parent_of(ctx, out->socket) == (uint64_t)ctx->pid ? kind : HD_FD_OTHER;
+            d->inode = (uint64_t)hd_descriptor_pidfd_process(ctx, tid, fds[i]);
+            kind = parent_of(ctx, d->inode) == (uint64_t)ctx->pid ? kind : HD_FD_OTHER;
         }
-        if (rank[kind] > rank[out->fd_kind]) {
-            out->fd_kind = (uint8_t)kind;
-            socket = out->socket;
-        } else if (kind == out->fd_kind && out->socket != socket) {
+        if (rank[kind] > rank[d->kind]) {
+            d->kind = (uint8_t)kind;
+            socket = d->inode;
+        } else if (kind == d->kind && d->inode != socket) {
             socket = 0; /* several of them: no one peer is the cause */
         }
     }
-    if (events && out->fd_kind == HD_FD_PROCESS) {
-        out->fd_kind = HD_FD_EVENT;
+    if (events && d->kind == HD_FD_PROCESS) {
+        d->kind = HD_FD_EVENT;
         socket = 0;
     }
-    out->child_pid = out->fd_kind == HD_FD_PROCESS ? (int32_t)socket : 0;
-    out->socket = socket;
-    out->path[0] = '\0'; /* nor is one file */
+    out->child.pid = d->kind == HD_FD_PROCESS ? (int32_t)socket : 0;
+    d->inode = socket;
+    out->evidence.name[0] = '\0'; /* nor is one file */
 }

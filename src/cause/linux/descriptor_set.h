@@ -5,7 +5,7 @@
 #ifndef HD_DESCRIPTOR_SET_H
 #define HD_DESCRIPTOR_SET_H
 
-#include "cause/probe.h"
+#include "cause/probe_context.h"
 
 #define HD_SET_DESCRIPTORS_MAX 16
 
@@ -14,7 +14,7 @@
 int hd_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                    int fds[HD_SET_DESCRIPTORS_MAX]);
 
-/* Fills fd_kind, has_fds, socket and child_pid with one word for the set. */
+/* Fills out->evidence and out->child.pid with one word for the set. */
 void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                  struct hd_probe *out);
 

@@ -10,7 +10,7 @@
 #ifndef HD_JOIN_H
 #define HD_JOIN_H
 
-#include "cause/probe.h"
+#include "cause/probe_context.h"
 
 /* On the calling thread, whose number is `own_tid`. */
 void hd_join_init(struct hd_probe_context *ctx, int own_tid);

@@ -139,13 +139,13 @@ static uint32_t readers_of(const struct hd_probe_context *ctx, const struct hd_c
 }
 
 void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
-                  uint32_t count, struct hd_probe *out) {
+                  uint32_t count, struct hd_lock_seen *out) {
     enum hd_lock_kind kind = kind_of(ctx, c, frames, count);
-    out->lock_kind = (uint8_t)kind;
+    out->kind = (uint8_t)kind;
     out->ownable = is_ownable(kind);
-    out->lock_owner_tid = hd_lock_owner_now(ctx, c, kind, false);
-    out->owned = out->lock_owner_tid != 0;
-    out->lock_readers = kind == HD_LOCK_WRITE && !out->owned ? readers_of(ctx, c) : 0;
+    out->owner_tid = hd_lock_owner_now(ctx, c, kind, false);
+    out->owned = out->owner_tid != 0;
+    out->readers = kind == HD_LOCK_WRITE && !out->owned ? readers_of(ctx, c) : 0;
 }
 
 int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,

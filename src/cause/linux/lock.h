@@ -9,10 +9,18 @@
 #ifndef HD_LOCK_H
 #define HD_LOCK_H
 
-#include "cause/probe.h"
+#include "cause/probe_context.h"
 
-/* Fills lock_kind, ownable, lock_owner_tid, owned and lock_readers of a thread that waits in a futex. */
+/* The lock of a thread that waits in a futex; fills all but its address, joined_tid and gil. */
 void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
-                  uint32_t count, struct hd_probe *out);
+                  uint32_t count, struct hd_lock_seen *out);
+
+/* The owner of the lock that a thread with these frames waits for, 0: none is claimed. */
+int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
+                  uint32_t count);
+/* The same where the kind is known. `is_one`: an owner was seen before, and may have ended since the capture.
+ */
+int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_capture *c, enum hd_lock_kind kind,
+                      bool is_one);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef HD_PRESSURE_H
 #define HD_PRESSURE_H
 
-#include "cause/cause.h"
+#include "cause/probe_context.h"
 
 void hd_pressure_init(struct hd_probe_context *ctx);
 

@@ -28,11 +28,14 @@
 #include "os/syscall_table.h"
 
 static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
-    if (out->socket != 0 && out->fd_kind == HD_FD_INET) {
-        hd_peer_of_inet(ctx->proc_fd, tid, out->socket, out->peer, sizeof out->peer);
-    } else if (out->socket != 0 && out->fd_kind == HD_FD_UNIX) {
-        hd_peer_of_unix(out->socket, out->peer, sizeof out->peer);
-        out->display = hd_peer_is_display(out->peer);
+    enum hd_fd_kind kind = hd_probe_fd_kind(out);
+    uint64_t inode = out->evidence.descriptor.inode;
+    struct hd_peer_seen *peer = &out->peer;
+    if (kind == HD_FD_INET && inode != 0) {
+        hd_peer_of_inet(ctx->proc_fd, tid, inode, peer->name, sizeof peer->name);
+    } else if (kind == HD_FD_UNIX && inode != 0) {
+        hd_peer_of_unix(inode, peer->name, sizeof peer->name);
+        peer->display = hd_peer_is_display(peer->name);
     }
 }
 
@@ -47,7 +50,7 @@ static void find_reply(struct hd_probe_context *ctx, const struct hd_frame *fram
     if (tid != 0 && hd_syscall_wait(call.syscall_nr) == HD_WAIT_ANY) {
         hd_set_kind(ctx, tid, &call, &there);
         find_peer(ctx, tid, &there);
-        memcpy(out->peer, there.peer, sizeof out->peer);
+        memcpy(out->peer.name, there.peer.name, sizeof out->peer.name);
     }
 }
 
@@ -57,12 +60,14 @@ static void find_reply(struct hd_probe_context *ctx, const struct hd_frame *fram
 static void find_lock(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                       const struct hd_frame *frames, uint32_t count, struct hd_probe *out) {
     if (c->syscall_nr == SYS_futex) {
-        out->lock_address = c->syscall_args[0];
-        hd_lock_find(ctx, c, frames, count, out);
-        out->joined_tid = hd_join_target(ctx, c);
+        struct hd_lock_seen *lock = &out->evidence.lock;
+        out->evidence.kind = HD_EVIDENCE_LOCK;
+        lock->address = c->syscall_args[0];
+        hd_lock_find(ctx, c, frames, count, lock);
+        lock->joined_tid = hd_join_target(ctx, c);
         find_reply(ctx, frames, count, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
-        out->fd_kind = (uint8_t)hd_descriptor_kind(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
+        hd_descriptor_find(ctx->proc_fd, tid, (int)c->syscall_args[0], &out->evidence);
     }
 }
 
@@ -81,7 +86,8 @@ static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char
 
 /* False: the call has no path, or an empty one. A file is not asked whether it is a named pipe: its server
  * may be what does not answer; who opens one waits in a place that has a name. */
-static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address, struct hd_probe *out) {
+static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address,
+                      struct hd_evidence *out) {
     char path[PATH_MAX];
     enum hd_fd_kind device = HD_FD_NONE;
     if (address == 0) {
@@ -91,23 +97,23 @@ static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t addr
         if (path[0] == '\0') {
             return false;
         }
-        hd_text_base_name(out->path, sizeof out->path, path);
+        hd_text_base_name(out->name, sizeof out->name, path);
         device = hd_descriptor_device_kind(path);
     }
-    out->fd_kind = hd_descriptor_wchan_kind(ctx->proc_fd, tid) == HD_FD_PIPE ? HD_FD_PIPE
-                   : device != HD_FD_NONE                                    ? (uint8_t)device
-                                                                             : HD_FD_FILE;
+    out->descriptor.kind = hd_descriptor_wchan_kind(ctx->proc_fd, tid) == HD_FD_PIPE ? HD_FD_PIPE
+                           : device != HD_FD_NONE                                    ? (uint8_t)device
+                                                                                     : HD_FD_FILE;
     return true;
 }
 
 /* fstat, futimens and their kin come as calls by path, without one. */
 static void find_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                      struct hd_probe *out) {
+                      struct hd_evidence *out) {
     enum hd_object object = hd_syscall_object(c->syscall_nr);
     if (object != HD_OBJECT_NONE &&
         (object == HD_OBJECT_DESCRIPTOR ||
          !find_path(ctx, tid, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
-        out->fd_kind = (uint8_t)hd_descriptor_kind(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
+        hd_descriptor_find(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
     }
 }
 
@@ -115,11 +121,11 @@ bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_
     struct hd_probe e = {0};
     enum hd_wait wait = hd_syscall_wait(c->syscall_nr);
     if (wait == HD_WAIT_FILE) {
-        find_file(ctx, tid, c, &e);
+        find_file(ctx, tid, c, &e.evidence);
     } else if (wait == HD_WAIT_DESCRIPTOR) {
         hd_descriptor_of_call(ctx->proc_fd, tid, c, &e);
     }
-    memcpy(path, e.path, sizeof e.path);
+    memcpy(path, e.evidence.name, sizeof e.evidence.name);
     return path[0] != '\0';
 }
 
@@ -153,9 +159,11 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
         }
         return;
     }
+    enum hd_fd_kind kind;
     switch (hd_syscall_wait(c->syscall_nr)) {
     case HD_WAIT_FILE:
-        find_file(ctx, tid, c, out);
+        out->evidence.kind = HD_EVIDENCE_DESCRIPTOR;
+        find_file(ctx, tid, c, &out->evidence);
         break;
     case HD_WAIT_DESCRIPTOR:
     case HD_WAIT_SOCKET:
@@ -163,21 +171,24 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
         break;
     case HD_WAIT_ANY:
         hd_set_kind(ctx, tid, c, out);
-        if (out->fd_kind == HD_FD_EVENT || out->fd_kind == HD_FD_INET || out->fd_kind == HD_FD_UNIX) {
+        kind = hd_probe_fd_kind(out);
+        if (kind == HD_FD_EVENT || kind == HD_FD_INET || kind == HD_FD_UNIX) {
             find_reply(ctx, frames, count, out);
         }
         break;
     case HD_WAIT_LOCK:
         find_lock(ctx, tid, c, frames, count, out);
-        if (!out->owned) { /* a shell may wait for a semaphore that its handler of SIGCHLD posts */
+        if (out->evidence.kind != HD_EVIDENCE_LOCK ||
+            !out->evidence.lock
+                 .owned) { /* a shell may wait for a semaphore that its handler of SIGCHLD posts */
             struct hd_probe child = {0};
             hd_child_find(ctx, tid, turn_ns, &child);
             out->not_a_hang = child.not_a_hang;
         }
         return;
     case HD_WAIT_MEMORY:
-        out->vforked = hd_child_by_vfork(ctx, c);
-        if (!out->vforked) {
+        out->child.vforked = hd_child_by_vfork(ctx, c);
+        if (!out->child.vforked) {
             return;
         }
         break;
@@ -189,10 +200,10 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
         break;
     }
     find_peer(ctx, tid, out);
-    int32_t named = out->child_pid;
+    int32_t named = out->child.pid;
     hd_child_find(ctx, tid, turn_ns, out);
-    out->child_pid = named != 0 ? named : hd_child_awaited(ctx, tid, c, out->child_pid);
-    if (out->child_pid > 0) {
-        hd_child_name(ctx, out->child_pid, out->child_name);
+    out->child.pid = named != 0 ? named : hd_child_awaited(ctx, tid, c, out->child.pid);
+    if (out->child.pid > 0) {
+        hd_child_name(ctx, out->child.pid, out->child.name);
     }
 }

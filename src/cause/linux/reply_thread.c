@@ -115,15 +115,16 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
         found = at >= 0 ? at : found;
     }
     enum how how = (enum how)how_of[found];
-    bool socket = out->fd_kind == HD_FD_INET || out->fd_kind == HD_FD_UNIX;
+    enum hd_fd_kind kind = hd_probe_fd_kind(out);
+    bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
     if (socket != (how == LIBC_RESOLVER)) {
         return NULL; /* another thread's socket is not seen here; a connection of the thread's own is no DNS
                       */
     }
-    out->request = hd_functions_name(shown, (uint32_t)found);
-    out->request = out->request[0] != '\0' ? out->request : hd_functions_name(symbols, (uint32_t)found);
-    out->display = how == QXCB;
-    out->awaited = hows[how].awaited;
+    const char *request = hd_functions_name(shown, (uint32_t)found);
+    out->peer.request = request[0] != '\0' ? request : hd_functions_name(symbols, (uint32_t)found);
+    out->peer.display = how == QXCB;
+    out->peer.awaited = hows[how].awaited;
     return hows[how].thread[0] != '\0' ? hows[how].thread : NULL;
 }
 

@@ -7,8 +7,9 @@
 #ifndef HD_REPLY_THREAD_H
 #define HD_REPLY_THREAD_H
 
-#include "cause/cause.h"
+#include "cause/evidence.h"
 #include "image/functions.h"
+#include "image/modules.h"
 
 /* Fills what the thread with these frames asks for, if that is known and it waits for that: of functions that
  * call each other the outermost, which the program called. Returns the name of the thread that waits for the

@@ -6,7 +6,7 @@
 #ifndef HD_THROTTLED_H
 #define HD_THROTTLED_H
 
-#include "cause/probe.h"
+#include "cause/probe_context.h"
 
 void hd_throttled_init(struct hd_probe_context *ctx);
 
