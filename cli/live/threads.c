@@ -130,7 +130,7 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
         lock->owner_tid =
             owner == 0 || t->process->own_pid == t->process->pid ? owner : thread_called(t, owner);
     }
-    record->waits_for_tid = hd_probe_awaited_tid(probe);
+    record->waits_for_tid = hd_evidence_awaited_tid(probe);
     int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
     if (rc != 0) {
         return rc;

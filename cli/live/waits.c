@@ -77,7 +77,7 @@ static void say_without_owner(FILE *out, const struct hd_lock_seen *lock, const 
 
 static void say_lock(FILE *out, const json_t *report, const struct live_threads *t, size_t i) {
     const struct hd_probe *e = &t->wait[i].probe;
-    const struct hd_lock_seen *lock = hd_probe_lock(e);
+    const struct hd_lock_seen *lock = hd_evidence_lock(e);
     if (lock->address == 0) {
         fprintf(out, "waits for a lock of %s", e->evidence.name[0] != '\0' ? e->evidence.name : "a file");
     } else if (lock->joined_tid != 0) {
@@ -100,7 +100,7 @@ static const char *object_word(const struct hd_probe *e) {
     static const char words[][24] = {
         [HD_FD_FILE] = "a file", [HD_FD_INET] = "a socket",    [HD_FD_UNIX] = "a local socket",
         [HD_FD_PIPE] = "a pipe", [HD_FD_TTY] = "the terminal", [HD_FD_OTHER] = "a device"};
-    enum hd_fd_kind kind = hd_probe_fd_kind(e);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(e);
     return kind < sizeof words / sizeof words[0] && words[kind][0] != '\0' ? words[kind] : NULL;
 }
 
@@ -196,8 +196,8 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
     set_text(cause, "path", e->evidence.name);
     set_text(cause, "peer", e->peer.name);
     set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child.pid : 0);
-    set_number(cause, "lock_owner_tid", hd_probe_lock(e)->owner_tid);
-    const struct hd_lock_seen *lock = hd_probe_lock(e);
+    set_number(cause, "lock_owner_tid", hd_evidence_lock(e)->owner_tid);
+    const struct hd_lock_seen *lock = hd_evidence_lock(e);
     if (kind == HD_CAUSE_LOCK && hd_words_lock(lock->kind) != NULL) {
         set_text(cause, "lock_kind", hd_words_lock(lock->kind));
     }
@@ -213,7 +213,7 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
 static int32_t owner_of(const struct live_threads *t, int32_t tid) {
     for (size_t i = 0; i < t->count; i++) {
         if (hd_thread_id_tid(t->record[i].thread) == tid) {
-            return t->record[i].error == 0 ? hd_probe_lock(&t->wait[i].probe)->owner_tid : 0;
+            return t->record[i].error == 0 ? hd_evidence_lock(&t->wait[i].probe)->owner_tid : 0;
         }
     }
     return 0;

@@ -25,7 +25,7 @@ static enum hd_cause_kind of_local_socket(const struct hd_probe *e) {
  * the memory that is copied: a file's, mapped and not yet read, or swapped out. An ioctl waits for the
  * kernel, and so may a close; connect copies next to nothing, and looks for the path of a local socket. */
 static bool waits_for_memory(const struct hd_probe *e) {
-    enum hd_fd_kind kind = hd_probe_fd_kind(e);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(e);
     return e->state == HD_RUN_UNINTERRUPTIBLE && e->syscall_nr != SYS_ioctl && e->syscall_nr != SYS_connect &&
            hd_syscall_object(e->syscall_nr) != HD_OBJECT_NONE &&
            (kind == HD_FD_INET || kind == HD_FD_UNIX || kind == HD_FD_PIPE);
@@ -35,7 +35,7 @@ static enum hd_cause_kind of_descriptor(const struct hd_probe *e) {
     if (waits_for_memory(e)) {
         return HD_CAUSE_PAGE_FAULT;
     }
-    switch (hd_probe_fd_kind(e)) {
+    switch (hd_evidence_fd_kind(e)) {
     case HD_FD_FILE:
         return HD_CAUSE_DISK;
     case HD_FD_INET:
@@ -58,13 +58,13 @@ static enum hd_cause_kind of_descriptor(const struct hd_probe *e) {
 /* Who opens a pipe or a device may wait for somebody there, and a signal ends that wait: no disk is waited
  * for so, and where a server has the files (FUSE), it has none of these. */
 static enum hd_cause_kind of_file(const struct hd_probe *e) {
-    enum hd_fd_kind kind = hd_probe_fd_kind(e);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(e);
     bool none = kind == HD_FD_PIPE || kind == HD_FD_TTY || kind == HD_FD_OTHER;
     return none && e->state != HD_RUN_UNINTERRUPTIBLE ? of_descriptor(e) : HD_CAUSE_DISK;
 }
 
 static enum hd_cause_kind of_any_descriptor(const struct hd_probe *e) {
-    enum hd_fd_kind kind = hd_probe_fd_kind(e);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(e);
     if (e->evidence.kind != HD_EVIDENCE_DESCRIPTOR) {
         return HD_CAUSE_SLEEP; /* poll(NULL, 0, ms): an old way to sleep */
     }
@@ -91,7 +91,7 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
         if (waits_for_memory(e)) {
             return HD_CAUSE_PAGE_FAULT;
         }
-        return hd_probe_fd_kind(e) == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
+        return hd_evidence_fd_kind(e) == HD_FD_UNIX ? of_local_socket(e) : HD_CAUSE_NETWORK;
     case HD_WAIT_ANY:
         return of_any_descriptor(e);
     case HD_WAIT_TIME:
@@ -101,7 +101,7 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
     case HD_WAIT_CHILD:
         return HD_CAUSE_CHILD;
     case HD_WAIT_LOCK:
-        return hd_probe_lock(e)->gil             ? HD_CAUSE_GIL
+        return hd_evidence_lock(e)->gil          ? HD_CAUSE_GIL
                : e->collector == HD_COLLECTOR_V8 ? HD_CAUSE_GC /* its other threads work */
                                                  : HD_CAUSE_LOCK;
     case HD_WAIT_MEMORY:
@@ -116,7 +116,7 @@ static enum hd_cause_kind of_call(const struct hd_probe *e) {
 }
 
 bool hd_cause_waits_for_reply(const struct hd_probe *e) {
-    return e->peer.request != NULL && hd_probe_lock(e)->owner_tid == 0 &&
+    return e->peer.request != NULL && hd_evidence_lock(e)->owner_tid == 0 &&
            (hd_syscall_wait(e->syscall_nr) == HD_WAIT_LOCK || hd_syscall_wait(e->syscall_nr) == HD_WAIT_ANY);
 }
 
@@ -129,7 +129,7 @@ enum hd_cause_kind hd_cause_of_block(const struct hd_probe *e) {
 
 /* What the call works on, as a number: a lock's address, a descriptor's kind. */
 static uint64_t object_of(const struct hd_probe *p) {
-    return p->evidence.kind == HD_EVIDENCE_LOCK ? p->evidence.lock.address : hd_probe_fd_kind(p);
+    return p->evidence.kind == HD_EVIDENCE_LOCK ? p->evidence.lock.address : hd_evidence_fd_kind(p);
 }
 
 static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
@@ -188,7 +188,7 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
             return;
         }
         best->run_ns += ns;
-        add_owner(best, ns, hd_probe_lock(e)->owner_tid);
+        add_owner(best, ns, hd_evidence_lock(e)->owner_tid);
     } else if (first || ns > best->ns) {
         best->ns = first ? ns : ns - best->ns;
         best->other_ns = best->run_ns = ns;
@@ -329,7 +329,7 @@ void hd_cause_decide(const struct hd_cause_sums *s, struct hd_cause *out) {
         out->child_pid = e->child.pid;
     }
     if (kind == HD_CAUSE_LOCK || kind == HD_CAUSE_GIL) {
-        const struct hd_lock_seen *lock = hd_probe_lock(e);
+        const struct hd_lock_seen *lock = hd_evidence_lock(e);
         out->lock_address = lock->address;
         out->lock_owner_tid = lock->owner_tid;
         out->lock_kind = lock->gil ? HD_LOCK_UNKNOWN : lock->kind;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cause/evidence.h"
 
-enum hd_fd_kind hd_probe_fd_kind(const struct hd_probe *p) {
+enum hd_fd_kind hd_evidence_fd_kind(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_DESCRIPTOR ? (enum hd_fd_kind)p->evidence.descriptor.kind
                                                       : HD_FD_NONE;
 }
 
-const struct hd_lock_seen *hd_probe_lock(const struct hd_probe *p) {
+const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p) {
     static const struct hd_lock_seen none;
     return p->evidence.kind == HD_EVIDENCE_LOCK ? &p->evidence.lock : &none;
 }
 
-int32_t hd_probe_awaited_tid(const struct hd_probe *p) {
-    const struct hd_lock_seen *lock = hd_probe_lock(p);
+int32_t hd_evidence_awaited_tid(const struct hd_probe *p) {
+    const struct hd_lock_seen *lock = hd_evidence_lock(p);
     return lock->owner_tid != 0 ? lock->owner_tid : lock->joined_tid;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What one sample of a thread shows about why the thread hangs. Plain values: the worker fills them, the rows
+ * The facts of one sample that show why the thread hangs. Plain values: the worker fills them, the rows
  * of causes read them.
  *
  * A sample has one kind of evidence, by what the thread waits at. The peer and the child are known for
@@ -12,7 +12,7 @@
 #include "base/types.h"
 #include "base/words.h"
 
-/* What a descriptor is, as its link in /proc says. */
+/* Kinds of descriptors, as their links in /proc name them. */
 enum hd_fd_kind {
     HD_FD_NONE,
     HD_FD_FILE,
@@ -72,13 +72,13 @@ struct hd_child_seen {
     int32_t pid;   /* 0: none, or any */
     bool alive;    /* a child that this turn started is alive, or has the other end of the pipe */
     bool vforked;  /* the call is a clone that returns when the child has memory of its own, or has ended */
-    char name[16]; /* of its program; empty: unknown */
+    char name[16]; /* the program's; empty: unknown */
 };
 
 /* The process at the other end of a socket, or the one that replies to a request. */
 struct hd_peer_seen {
     const char *request; /* the function on the stack that waits for a reply; NULL: none */
-    const char *awaited; /* what that function waits for */
+    const char *awaited; /* the reply, in words for the user */
     bool display;        /* the display server */
     char name[64];       /* empty: unknown */
 };
@@ -99,12 +99,12 @@ struct hd_probe {
 
 /* Each of these reads any kind of evidence: one that lacks the value gives 0. */
 
-enum hd_fd_kind hd_probe_fd_kind(const struct hd_probe *p);
+enum hd_fd_kind hd_evidence_fd_kind(const struct hd_probe *p);
 
 /* A lock of zeros where the thread waits for none. */
-const struct hd_lock_seen *hd_probe_lock(const struct hd_probe *p);
+const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p);
 
 /* The thread that this one waits for: the owner of a lock, or a thread that is to end. */
-int32_t hd_probe_awaited_tid(const struct hd_probe *p);
+int32_t hd_evidence_awaited_tid(const struct hd_probe *p);
 
 #endif

@@ -45,7 +45,7 @@ static void say_call(struct hd_text *t, const char *before, const struct hd_prob
 
 /* What the call is about: a file, a peer, or a kind of descriptor. */
 static void say_object(struct hd_text *t, const char *before, const struct hd_probe *e) {
-    const char *kind = descriptor_name((uint8_t)hd_probe_fd_kind(e));
+    const char *kind = descriptor_name((uint8_t)hd_evidence_fd_kind(e));
     if (e->evidence.name[0] == 0 && e->peer.name[0] == 0 && kind == NULL) {
         return;
     }
@@ -100,7 +100,7 @@ static void say_owner(struct hd_text *t, const struct hd_cause_sums *s) {
 static void say_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_cause_best *best,
                      bool several) {
     const struct hd_probe *e = &best->probe;
-    const struct hd_lock_seen *lock = hd_probe_lock(e);
+    const struct hd_lock_seen *lock = hd_evidence_lock(e);
     if (lock->address == 0) {
         hd_text_str(t, "waited for a file lock");
         say_call(t, " in ", e);
@@ -155,7 +155,7 @@ static void say_reply(struct hd_text *t, const struct hd_probe *e) {
 
 /* "waited for the network: 10.0.0.5:5432 in poll"; a local service has a name and is in no network. */
 static void say_network(struct hd_text *t, const struct hd_probe *e) {
-    if (hd_probe_fd_kind(e) == HD_FD_UNIX && e->peer.name[0] != 0) {
+    if (hd_evidence_fd_kind(e) == HD_FD_UNIX && e->peer.name[0] != 0) {
         hd_text_str(t, e->peer.display ? "waited for the display server " : "waited for the service ");
         add_peer(t, e);
         say_call(t, " in ", e);

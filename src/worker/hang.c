@@ -28,7 +28,7 @@ static void open_report(const struct hd_run *r, struct hd_turn *h) {
 
 static void look_at_threads(struct hd_worker *k, struct hd_turn *h) {
     const struct hd_probe *e = &h->samples.newest.probe;
-    int owner = !h->samples.newest.valid ? 0 : hd_probe_awaited_tid(e);
+    int owner = !h->samples.newest.valid ? 0 : hd_evidence_awaited_tid(e);
     hd_threads_capture(k, h->loop.thread, hd_thread_id_of(owner));
     h->threads.count = k->others.count + k->others.left_out;
     hd_threads_find_deadlock(k, h);
@@ -83,7 +83,7 @@ void hd_hang_update_all(struct hd_worker *k) {
         h->times.duration_ns = h->samples.age_ns;
         h->times.process_cpu_ns = hd_os_process_cpu_ns();
         const struct hd_probe *e = &h->samples.newest.probe;
-        if (h->samples.same && h->threads.deadlock_count == 0 && hd_probe_awaited_tid(e) != 0) {
+        if (h->samples.same && h->threads.deadlock_count == 0 && hd_evidence_awaited_tid(e) != 0) {
             look_at_threads(k, h); /* the ring may have closed since */
         }
         hd_publish(k, h, false);

@@ -107,7 +107,7 @@ static void see_again(struct hd_worker *k, struct hd_turn *h, const struct hd_ca
                       struct hd_sample *now) {
     hd_tree_again(&h->samples.tree, now->leaf, c->at_ns);
     see_python(k, hd_thread_id_tid(h->loop.thread), &now->probe);
-    if (hd_probe_lock(&now->probe)->ownable) {
+    if (hd_evidence_lock(&now->probe)->ownable) {
         struct hd_lock_seen *lock = &now->probe.evidence.lock; /* the owner may be another one by now */
         lock->owner_tid = hd_lock_owner_now(&k->probe, c, (enum hd_lock_kind)lock->kind, lock->owned);
         lock->owned |= lock->owner_tid != 0;

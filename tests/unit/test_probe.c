@@ -46,9 +46,9 @@ static void a_local_socket_is_one_also_without_proc_in_its_place(void **state) {
     for (int with = 1; with >= 0; with--) {
         hd_os.get_xattr = with ? real.get_xattr : no_xattr;
         assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)pair[0], 0, 0), "child");
-        assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_UNIX);
+        assert_int_equal(hd_evidence_fd_kind(&probe), HD_FD_UNIX);
         assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)inet, 0, 0), "network");
-        assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_INET);
+        assert_int_equal(hd_evidence_fd_kind(&probe), HD_FD_INET);
     }
     close(inet);
     end_child(child);
@@ -106,7 +106,7 @@ static void of_two_descriptors_the_file_is_waited_for_without_regard_to_signals(
     assert_string_equal(probe.evidence.name, "");
     assert_true(probe.evidence.descriptor.inode != 0);
     cause_blocked(SYS_splice, file, 0, (uint64_t)pipes[1]);
-    assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_PIPE);
+    assert_int_equal(hd_evidence_fd_kind(&probe), HD_FD_PIPE);
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_splice, (uint64_t)pipes[0], 0, file), "disk");
     assert_string_equal(probe.evidence.name, "unit-probe");
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_write, socket, 0, 0), "page-fault");
@@ -155,7 +155,7 @@ static void distinguishes_terminals_serial_ports_files_and_memory(void **state) 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         link_shown = cases[i].link;
         cause_blocked(SYS_ioctl, (uint64_t)pair[0], 0, 0);
-        assert_int_equal(hd_probe_fd_kind(&probe), cases[i].kind);
+        assert_int_equal(hd_evidence_fd_kind(&probe), cases[i].kind);
     }
 }
 
@@ -197,7 +197,7 @@ static void a_file_whose_path_cannot_be_read_is_not_its_folder(void **state) {
     assert_string_equal(probe.evidence.name, "tmp");
     hd_os.pread = no_pread;
     assert_string_equal(cause_blocked(SYS_openat, folder, address_of("name.db"), 0), "disk");
-    assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_FILE);
+    assert_int_equal(hd_evidence_fd_kind(&probe), HD_FD_FILE);
     assert_string_equal(probe.evidence.name, "");
     close((int)folder);
 }
@@ -261,7 +261,7 @@ static void who_opens_a_named_pipe_waits_for_its_other_end(void **state) {
     }
     assert_string_equal(childless, "unknown");
     assert_string_equal(with_child, "child");
-    assert_int_equal(hd_probe_fd_kind(&probe), HD_FD_PIPE);
+    assert_int_equal(hd_evidence_fd_kind(&probe), HD_FD_PIPE);
     assert_string_equal(probe.evidence.name, "commands");
 }
 

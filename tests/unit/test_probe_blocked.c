@@ -98,7 +98,7 @@ static void who_closes_a_socket_that_lingers_waits_for_the_network(void **state)
     const char *cause = cause_blocked(SYS_close, (uint64_t)ends[0], 0, 0);
     const char *cause_of_dup = cause_blocked(SYS_dup3, (uint64_t)other, (uint64_t)ends[0], 0);
     const char *cause_of_many = cause_blocked(SYS_close_range, (uint64_t)other, UINT64_MAX, 0);
-    enum hd_fd_kind kind = hd_probe_fd_kind(&probe);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(&probe);
     hd_os.open_at = no_place;
     const char *unread = cause_blocked(SYS_close, (uint64_t)ends[0], 0, 0);
     close(ends[1]);
@@ -127,13 +127,13 @@ static void who_gives_a_pipe_to_a_full_socket_waits_for_the_sockets_peer(void **
     struct blocked writing = {.nr = SYS_write, .arguments = {pipes[1], (long)(uintptr_t) "y", 1}};
     bool known = block(&giving, "sock_");
     const char *given = cause_blocked(SYS_splice, (uint64_t)pipes[0], 0, (uint64_t)pair[0]);
-    enum hd_fd_kind given_to = hd_probe_fd_kind(&probe);
+    enum hd_fd_kind given_to = hd_evidence_fd_kind(&probe);
     bool locked = block(&writing, "pipe_write");
     const char *written = cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_write, (uint64_t)pipes[1], 0, 0);
-    enum hd_fd_kind written_to = hd_probe_fd_kind(&probe);
+    enum hd_fd_kind written_to = hd_evidence_fd_kind(&probe);
     hd_os.open_at = no_place;
     cause_blocked(SYS_splice, (uint64_t)pipes[0], 0, (uint64_t)pair[0]);
-    enum hd_fd_kind unread = hd_probe_fd_kind(&probe);
+    enum hd_fd_kind unread = hd_evidence_fd_kind(&probe);
     close(pair[1]);
     pair[1] = -1;
     assert_int_equal(pthread_join(giving.thread, NULL), 0);
@@ -163,7 +163,7 @@ static void who_gives_a_socket_to_a_full_pipe_waits_for_the_pipes_reader(void **
     struct blocked giving = {.nr = SYS_splice, .arguments = {pair[0], 0, pipes[1], 0, 1}};
     bool known = block(&giving, "pipe_");
     const char *cause = cause_blocked(SYS_splice, (uint64_t)pair[0], 0, (uint64_t)pipes[1]);
-    enum hd_fd_kind kind = hd_probe_fd_kind(&probe);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(&probe);
     while (read(pipes[0], drain, sizeof drain) > 0) {
     }
     assert_int_equal(pthread_join(giving.thread, NULL), 0);

@@ -149,7 +149,7 @@ void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, str
     uint64_t now_ns = hd_os_now_ns(), ago_ns = now_ns - since_ns + CHILD_SLACK_NS;
     struct hd_proc_stat own = hd_proc_stat_read(ctx->proc_fd, "stat");
     bool awaits = out->child.vforked || hd_syscall_wait(out->syscall_nr) == HD_WAIT_CHILD;
-    bool at_pipe = hd_probe_fd_kind(out) == HD_FD_PIPE, found = false;
+    bool at_pipe = hd_evidence_fd_kind(out) == HD_FD_PIPE, found = false;
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
         p = hd_proc_take_number(p, &pid);

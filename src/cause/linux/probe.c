@@ -28,7 +28,7 @@
 #include "os/syscall_table.h"
 
 static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
-    enum hd_fd_kind kind = hd_probe_fd_kind(out);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     uint64_t inode = out->evidence.descriptor.inode;
     struct hd_peer_seen *peer = &out->peer;
     if (kind == HD_FD_INET && inode != 0) {
@@ -171,7 +171,7 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
         break;
     case HD_WAIT_ANY:
         hd_set_kind(ctx, tid, c, out);
-        kind = hd_probe_fd_kind(out);
+        kind = hd_evidence_fd_kind(out);
         if (kind == HD_FD_EVENT || kind == HD_FD_INET || kind == HD_FD_UNIX) {
             find_reply(ctx, frames, count, out);
         }

@@ -115,7 +115,7 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
         found = at >= 0 ? at : found;
     }
     enum how how = (enum how)how_of[found];
-    enum hd_fd_kind kind = hd_probe_fd_kind(out);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
     if (socket != (how == LIBC_RESOLVER)) {
         return NULL; /* another thread's socket is not seen here; a connection of the thread's own is no DNS

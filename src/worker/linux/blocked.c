@@ -68,8 +68,8 @@ bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h, co
     const struct hd_recogniser *r = &k->run->ports.recogniser;
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
     struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
-    bool may = r->blocked != NULL && s->probe.syscall_nr == SYS_futex && !hd_probe_lock(&s->probe)->ownable &&
-               s->depth != 0 && !hd_blocked_is_left(k->run);
+    bool may = r->blocked != NULL && s->probe.syscall_nr == SYS_futex &&
+               !hd_evidence_lock(&s->probe)->ownable && s->depth != 0 && !hd_blocked_is_left(k->run);
     if (may) {
         r->blocked(r->ctx, &w->loop, &how);
     }
