@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: the preload's constructor. It takes the runner's memory file, removes every trace of itself
- * from the environment, and has the process watched (process.c). Whatever fails, the program runs as it would
- * without us.
+ * The preload's constructor. It takes a record of the runner's file, removes Hangdog's variables from the
+ * environment, and starts the watch (attach/attach.h). If a step fails, the program runs as without Hangdog.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 
 extern char **environ;
 
-/* Its text goes too: /proc/PID/environ shows the memory, and programs that write a title there take it. */
+/* Clears the text too: /proc/PID/environ shows this memory, and some programs write their title there. */
 static void drop_variable(char **e) {
     memset(*e, 0, strlen(*e));
     for (; *e != NULL; e++) {
@@ -25,8 +24,8 @@ static void drop_variable(char **e) {
     }
 }
 
-/* Ours leaves LD_PRELOAD, and what the runner put before it for our sake; the user's own stay, in their
- * order. The string is changed in place: no lock, no allocation. */
+/* Removes our library from LD_PRELOAD, and with it what the runner put before. The user's entries stay, in
+ * their order. Changes the string in place: no lock, no allocation. */
 static void clean_preload(void) {
     char **e = hd_exec_find(environ, HD_PRELOAD_VARIABLE);
     if (e == NULL) {
@@ -38,7 +37,8 @@ static void clean_preload(void) {
         return;
     }
     char *rest = own + strlen(PRELOAD_NAME);
-    while (own > value && (HD_SANITIZED || own[-1] != ':')) { /* what our own build needs it has before it */
+    while (own > value &&
+           (HD_SANITIZED || own[-1] != ':')) { /* a sanitized build needs its runtime before the preload */
         own--;
     }
     hd_exec_preload_was(own, (size_t)(rest - own));
@@ -61,8 +61,8 @@ static struct hd_record *take_link(void) {
     return r;
 }
 
-/* Chromium's, and that of what is made with it: it ends the program where it finds a second thread before it
- * has its namespaces, and asks the kernel for these by number. */
+/* A zygote process of Chromium, Electron and similar programs. It enters its namespaces by raw system calls,
+ * and ends the program if it finds a second thread before. */
 static bool is_zygote(char *const *argv) {
     while (*argv != NULL && strcmp(*argv, "--type=zygote") != 0) {
         argv++;

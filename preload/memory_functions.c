@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
- *
- * The C library's functions on memory, for the preload alone. The program may have its own in front of
- * libc's: a thread sanitizer's, which looks for races and knows nothing of our atomics; a checker that
- * allocates. Pure.
+ * The C library's memory functions, visible in the preload only. The program may replace libc's: a thread
+ * sanitizer reports races, since it does not know our atomics; a memory checker allocates. Pure.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "os/os.h"
 
-#if !HD_SANITIZED /* ours is to be looked at */
+#if !HD_SANITIZED /* a sanitized preload is itself under test */
 
-/* Or compilers make a call of the very function out of its loop. */
+/* Keeps the compiler from replacing the loop by a call of the same function. */
 #define NO_IDIOM(pointer) __asm__("" : "+r"(pointer))
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
@@ -64,7 +62,7 @@ void *memset(void *to, int value, size_t n) {
 void *memmove(void *to, const void *from, size_t n) {
     uint8_t *d = to;
     const uint8_t *s = from;
-    if ((uintptr_t)d - (uintptr_t)s >= n) { /* also where it lies before */
+    if ((uintptr_t)d - (uintptr_t)s >= n) { /* no overlap, or `to` lies before `from` */
         return memcpy(to, from, n);
     }
     while (n > 0) {
@@ -126,7 +124,7 @@ int strcmp(const char *one, const char *other) {
     return strncmp(one, other, PTRDIFF_MAX);
 }
 
-/* _FORTIFY_SOURCE's: an overflow ends the process, as libc's would. */
+/* Called by code built with _FORTIFY_SOURCE. An overflow ends the process, as in libc. */
 void *__memcpy_chk(void *restrict to, const void *restrict from, size_t n, size_t room) {
     if (n > room) {
         __builtin_trap();

@@ -3,10 +3,10 @@
 
 #include "os/os.h"
 
-#define ABANDONED_NS (5 * HD_NS_PER_S)           /* that a filter waits for */
-#define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* a monitor and a worker each */
+#define ABANDONED_NS (5 * HD_NS_PER_S)           /* the longest wait before a filter */
+#define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* for each table a monitor and a worker */
 
-/* A forked child finds its parent's, whose numbers are no threads of its own. */
+/* In a forked child these are ids of the parent's threads, which do not exist in the child. */
 static struct {
     int tid[ABANDONED_MAX];
     unsigned count;
@@ -31,7 +31,7 @@ bool hd_attach_has_abandoned(void) {
     return false;
 }
 
-/* A worker that was too busy to end in time comes to its end; one at a disk does not. */
+/* A busy worker ends within the time; a worker blocked at a disk may not. */
 void hd_attach_wait_for_abandoned(void) {
     uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
     while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
- *
- * Threads of ours that a stop left: at a disk that does not answer, or about to be gone. On the threads of
- * the program.
+ * Threads of ours that were still alive after a stop: blocked at a disk, or about to end. On the program's
+ * threads.
  */
 #ifndef HD_ABANDONED_H
 #define HD_ABANDONED_H
 
 #include <stdbool.h>
 
-#define HD_ATTACH_TABLES_MAX 16 /* that a worker which was left may still look at */
+#define HD_ATTACH_TABLES_MAX 16 /* wait tables that abandoned workers may still use */
 
-/* A stop left it, if it is there still. 0: none. */
+/* Remembers thread `tid` if it is still alive. 0: no thread. */
 void hd_attach_add_abandoned(int tid);
 
-/* One of them is still there. */
+/* True: at least one of them is still alive. */
 bool hd_attach_has_abandoned(void);
-/* Waits until they are gone, for 5 s at most. */
+/* Waits until all have ended, at most 5 s. */
 void hd_attach_wait_for_abandoned(void);
 
 #endif

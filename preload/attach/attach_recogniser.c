@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * The recogniser of a watched process. The monitor's thread, and the worker's.
- */
+/* SPDX-License-Identifier: MIT */
 #include "preload/attach/attach_recogniser.h"
 
 #include "preload/attach/named_threads.h"
@@ -9,7 +6,7 @@
 
 static struct hd_record *record;
 static uint32_t
-    named_known; /* enum hd_record_certainty: the best known loop of a named thread; the worker's */
+    named_known; /* enum hd_record_certainty of the best known loop of a named thread; worker only */
 
 static bool is_due(void *main_waits, uint64_t now_ns) {
     return hd_recognition_due(main_waits, now_ns) || hd_named_due(now_ns);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * What the monitor and the worker of a watched process call as its recogniser: that of the main thread, and
- * that of the threads which the user names.
+ * The recogniser that the monitor and the worker of a watched process call: for the main thread, and for the
+ * threads that the user named. `due` runs on the monitor, all else on the worker.
  */
 #ifndef HD_ATTACH_RECOGNISER_H
 #define HD_ATTACH_RECOGNISER_H
@@ -10,8 +9,8 @@
 #include "record/record.h"
 #include "watch/recogniser.h"
 
-/* Starts the recognition of the main thread, whose waits are `t`. It writes how well a loop is known to the
- * record. */
+/* Starts the recognition of the main thread, with waits `t`. The recogniser stores the certainty of the loop
+ * in `r`. */
 struct hd_recogniser hd_attach_recogniser(struct hd_wait_table *t, struct hd_record *r);
 
 #endif

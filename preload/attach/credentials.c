@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * libc makes every thread change its ids, and ends the program when not all of them come to the same.
- * Capabilities and securebits are each thread's own: where the caller's are others than those that ours were
- * born with, ours must be gone before. Ordinary code, on any thread.
+ * libc makes every thread change its ids, and aborts the program if the results differ between threads.
+ * Capabilities and securebits belong to a thread and decide the result. Our threads therefore end first if
+ * theirs differ from the caller's.
  */
 #include "preload/attach/credentials.h"
 
@@ -20,29 +20,30 @@
 #include "os/linux/credentials.h"
 #include "os/linux/proc_files.h"
 #include "preload/attach/abandoned.h"
-#include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
+#include "preload/attach/attach_stop.h"
 #include "preload/waits/wait_table.h"
 #include "watch/follow.h"
 
-#define PATIENCE_NS (50 * HD_NS_PER_MS) /* with a worker at a disk */
-#define TRY_AGAIN_NS (5 * HD_NS_PER_MS)
+#define DISK_WAIT_NS (50 * HD_NS_PER_MS) /* longest wait for a worker at a disk */
+#define DISK_POLL_NS (5 * HD_NS_PER_MS)
 
-/* libc's, which no header of its own declares. */
+/* libc has this function, but declares it in no header. */
 extern int capget(cap_user_header_t header, cap_user_data_t data);
 
-/* Without /proc, which a new root may not have, and without a file: there are programs that change who they
- * are for each request. */
+/* Read by system calls, not from /proc: a new root may have no /proc, and some programs change ids for each
+ * request. */
 struct ids {
     uid_t user[3];
     gid_t group[3];
 };
 
-/* What our threads have by now. */
+/* The credentials of our threads. */
 static struct {
-    struct ids ids;       /* libc has changed them with everybody's since */
-    bool others_groups;   /* the program has changed its own by number, and not ours */
-    bool no_new_privs;    /* ours have come down to that */
-    uint64_t not_bounded; /* and to that set without these */
+    struct ids ids;       /* libc changes the ids of all threads together */
+    bool other_groups;    /* the main thread changed its groups by a raw system call, our threads did not */
+    bool no_new_privs;    /* our threads have this flag */
+    uint64_t not_bounded; /* capabilities that our threads dropped from the bounding set */
 } ours;
 
 static struct ids own_ids(void) {
@@ -62,7 +63,7 @@ void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
         ours.ids = own_ids();
     }
-    uint32_t changes = atomic_load(&hd_follow_id_changes); /* 0: in a child that was forked meanwhile */
+    uint32_t changes = atomic_load(&hd_follow_id_changes); /* 0 in a child forked during the change */
     while (changes != 0 && !atomic_compare_exchange_weak(&hd_follow_id_changes, &changes, changes - 1)) {
     }
 }
@@ -71,7 +72,7 @@ void hd_attach_forget_id_changes(void) {
     atomic_store(&hd_follow_id_changes, 0);
 }
 
-/* The first three sets; 0: of the calling thread. */
+/* Reads the inheritable, permitted and effective sets of thread `tid`; 0: the calling thread. */
 static bool read_capabilities(int tid, uint64_t sets[HD_CAPS_SETS]) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = tid};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -89,7 +90,7 @@ static bool has_these(const uint64_t own[HD_CAPS_SETS], int tid) {
            own[HD_CAPS_EFFECTIVE] == its[HD_CAPS_EFFECTIVE];
 }
 
-/* The worker may come down to less later than the monitor. */
+/* Checks both threads: the worker may drop capabilities later than the monitor. */
 static bool have_the_same_capabilities(int monitor) {
     const struct hd_run *run = hd_run_current();
     int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
@@ -97,25 +98,23 @@ static bool have_the_same_capabilities(int monitor) {
     return read_capabilities(0, own) && has_these(own, monitor) && (worker == 0 || has_these(own, worker));
 }
 
-/* Whether a thread of ours, born with the rights of the program's first, would come to the same as the
- * caller. */
+/* True: the id change that the caller is about to make has the same result on our threads. */
 static bool has_the_same_rights(int tid) {
     struct ids own = own_ids();
     bool same = memcmp(&own, &ours.ids, sizeof own) == 0 ||
-                atomic_load(&hd_follow_id_changes) > 1; /* stored when they are done */
-    return same && !ours.others_groups && have_the_same_capabilities(tid) &&
-           hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_securebits();
+                atomic_load(&hd_follow_id_changes) > 1; /* another thread's change is not stored yet */
+    return same && !ours.other_groups && have_the_same_capabilities(tid) &&
+           hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_state.securebits;
 }
 
-/* libc has each thread that it knows of change its ids, and waits for it: also for a worker of ours at a disk
- * that does not answer. Where the program itself has one thread, libc need not know of ours. The worker that
- * is left keeps what it is until it comes back, and then ends. */
-static bool libc_sees_one(void) {
-    const char *note = hd_os_single_threaded.flag[0];
-    return note != NULL && *note != 0;
+/* True: the program has one thread, and libc does not know ours. Then libc can change the ids without our
+ * threads. Else libc waits for each thread, even for a worker that is blocked at a disk. */
+static bool program_has_one_thread(void) {
+    const char *flag = hd_os_single_threaded.flag[0];
+    return flag != NULL && *flag != 0;
 }
 
-/* In a call, and not waiting for work. */
+/* True: thread `tid` is blocked in a system call other than futex, in which the worker waits for work. */
 static bool is_at_a_disk(int tid) {
     char text[64];
     int fd = hd_proc_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
@@ -125,21 +124,22 @@ static bool is_at_a_disk(int tid) {
     return n > 0 && text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) != SYS_futex;
 }
 
-/* Our worker is there, and does not come back within moments. */
+/* True: the worker stays blocked at a disk for DISK_WAIT_NS. */
 static bool worker_is_stuck(void) {
     const struct hd_run *run = hd_run_current();
     int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
-    uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
+    uint64_t until_ns = hd_os_now_ns() + DISK_WAIT_NS;
     while (tid != 0 && is_at_a_disk(tid)) {
         if (hd_os_now_ns() >= until_ns) {
             return true;
         }
-        hd_os_nap(TRY_AGAIN_NS);
+        hd_os_nap(DISK_POLL_NS);
     }
     return false;
 }
 
-/* A worker that comes back from a disk late has what it was born with until then. */
+/* A worker that is still blocked at a disk after this keeps its old rights until it returns, and then ends.
+ */
 static void end_threads(void) {
     if (!hd_attach_end_threads()) {
         hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
@@ -153,14 +153,15 @@ void hd_attach_before_id_change(void) {
     int tid = hd_attach_own_thread();
     if (tid != 0 && !has_the_same_rights(tid)) {
         end_threads();
-    } else if (tid != 0 && libc_sees_one() && (hd_attach_has_abandoned() || worker_is_stuck()) &&
+    } else if (tid != 0 && program_has_one_thread() && (hd_attach_has_abandoned() || worker_is_stuck()) &&
                !hd_attach_end_threads()) {
         hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
     }
     errno = saved;
 }
 
-/* ---- what a thread gives up ------------------------------------------------------------------------ */
+/* ---- rights that a thread gives up ------------------------------------------------------------------------
+ */
 
 static void fill(struct hd_credentials *c, const struct ids *ids) {
     for (unsigned i = 0; i < 3; i++) {
@@ -169,33 +170,34 @@ static void fill(struct hd_credentials *c, const struct ids *ids) {
     }
 }
 
-/* As far as calls tell that need no file: programs change their effective capabilities and ids again and
- * again. */
+/* True: a thread of ours has a right that the caller lacks. Checks only what system calls return, without
+ * /proc: programs change capabilities and ids again and again. */
 static bool have_more(const struct hd_run *run) {
     int threads[] = {hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)),
                      hd_thread_id_tid(atomic_load(&run->channel.worker_thread))};
-    struct hd_credentials own = {.groups = ours.others_groups}, its = {0};
+    struct hd_credentials own = {.groups = ours.other_groups}, its = {0};
     struct ids ids = own_ids();
     fill(&own, &ids);
     fill(&its, &ours.ids);
     bool more = !read_capabilities(0, own.capabilities);
-    for (unsigned i = 0; i < 2 && !more; i++) { /* 0: it has not said its number yet */
+    for (unsigned i = 0; i < 2 && !more; i++) { /* 0: the thread has not stored its id yet */
         more = threads[i] == 0 || !read_capabilities(threads[i], its.capabilities) ||
                hd_credentials_exceed(&its, &own);
     }
     return more;
 }
 
-/* A thread that has kept more rights than the main thread gives no more away by threads that have no more
- * than that one: they are born by it. */
+/* Our threads inherit the main thread's rights, so only a right that the main thread gives up concerns them.
+ */
 static bool on_main_thread(void) {
     return hd_attach_own_thread() != 0 && hd_wait_table_self != NULL && !hd_wait_table_self->named;
 }
 
-/* `seen`: have_more() would see it. */
-static void follow(bool seen) {
+/* Makes our threads drop what the main thread has given up, or ends them. `checked_by_calls`: have_more()
+ * notices this kind of right. */
+static void follow(bool checked_by_calls) {
     struct hd_run *run = hd_run_current();
-    if (run == NULL || ((!seen || have_more(run)) && !hd_follow_all(run))) {
+    if (run == NULL || ((!checked_by_calls || have_more(run)) && !hd_follow_all(run))) {
         end_threads();
     }
 }
@@ -210,7 +212,7 @@ void hd_attach_gave_up(enum hd_given_up what, unsigned number) {
         follow(true);
         break;
     case HD_GAVE_UP_GROUPS:
-        ours.others_groups = true;
+        ours.other_groups = true;
         follow(true);
         break;
     case HD_GAVE_UP_BOUNDED:
@@ -230,7 +232,7 @@ void hd_attach_gave_up(enum hd_given_up what, unsigned number) {
         }
         break;
     case HD_GAVE_UP_SECUREBITS:
-        if (hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) != hd_attach_securebits()) {
+        if (hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) != hd_attach_state.securebits) {
             end_threads();
         }
         break;

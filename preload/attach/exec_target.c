@@ -1,8 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * What the file of a program that is to be executed says. Async-signal-safe; nothing is left open, nothing is
- * allocated.
- */
+/* SPDX-License-Identifier: MIT */
 #include "preload/attach/exec_target.h"
 
 #include <errno.h>
@@ -10,13 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "image/elf_file.h"
 #include "image/libc_version.h"
 #include "os/os.h"
-#include "preload/attach/posix_locks.h"
 
-#define INTERPRETERS_MAX 4 /* of scripts, as the kernel has it */
-#define HEAD_BYTES 256     /* that are read of a file first, as the kernel does */
+#define INTERPRETERS_MAX 4  /* nested interpreters of scripts, as in the kernel */
+#define HEAD_BYTES 256      /* bytes that decide a file's format, as in the kernel */
+#define LOCK_LINE_BYTES 128 /* "1: POSIX  ADVISORY  READ 1234 08:01:5678 0 EOF" */
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -32,7 +29,7 @@ bool hd_exec_needs_asan_first(const char *list) {
     return strstr(list, "libasan.so") != NULL || strstr(list, "libclang_rt.asan") != NULL;
 }
 
-/* What the program's first library is, if that must be the first of all; else empty. */
+/* Stores the name of the program's first library if that must stay the first one, else an empty name. */
 static void find_first(const struct hd_elf_file *f, char first[HD_EXEC_NAME_BYTES]) {
     uint64_t strings = 0, name = 0;
     ElfW(Phdr) p;
@@ -55,7 +52,7 @@ static void find_first(const struct hd_elf_file *f, char first[HD_EXEC_NAME_BYTE
     first[hd_exec_needs_asan_first(first) ? HD_EXEC_NAME_BYTES - 1 : 0] = '\0';
 }
 
-/* The loader of a C library that can hold us. */
+/* True: `loader` belongs to a C library in which the preload can run. */
 static bool takes_us(const char *loader) {
     int fd = open_program(AT_FDCWD, loader);
     bool takes = fd >= 0 && hd_libc_version_suffices(fd);
@@ -63,8 +60,8 @@ static bool takes_us(const char *loader) {
     return takes;
 }
 
-/* What the loader is started to run, and not only to list or to check; NULL: nothing. Of its other options,
- * up to glibc 2.42, one has no value. */
+/* The program that a command line of the loader runs; NULL: the loader runs none, but lists or checks files.
+ * All other options up to glibc 2.42 have a value, except --inhibit-cache. */
 static const char *run_by(const char *loader, char *const *argv) {
     const char *slash = strrchr(loader, '/');
     if (strcmp(slash != NULL ? slash + 1 : loader, LOADER) != 0 || argv == NULL || argv[0] == NULL) {
@@ -80,7 +77,8 @@ static const char *run_by(const char *loader, char *const *argv) {
     return *argv;
 }
 
-/* Of the program, or the program itself, which has none then: `*program` is what it runs. */
+/* True: the program's loader takes the preload. If the file is a loader itself, sets `*program` to the
+ * program that the loader runs, and NULL where it runs none. */
 static bool has_our_loader(const struct hd_elf_file *f, const char **program, char *const *argv,
                            char first[HD_EXEC_NAME_BYTES]) {
     char path[HEAD_BYTES];
@@ -97,8 +95,8 @@ static bool has_our_loader(const struct hd_elf_file *f, const char **program, ch
     return *program != NULL && hd_libc_version_suffices(f->fd);
 }
 
-/* With privileges of its file's the loader takes no library from us, and our variables would stay in the
- * environment. */
+/* True: exec raises privileges by the file's mode or capabilities. The loader then ignores LD_PRELOAD, and
+ * our variables would stay in the environment. */
 static bool gains_privileges(const struct stat *st, int dir, const char *path) {
     char caps[64];
     return (st->st_mode & (S_ISUID | S_ISGID)) != 0 ||
@@ -106,11 +104,42 @@ static bool gains_privileges(const struct stat *st, int dir, const char *path) {
             hd_os.get_xattr(path, "security.capability", caps, sizeof caps) > 0);
 }
 
-/* For reading, when that can neither block nor cost the program a lock. */
+/* True: this process may have a POSIX lock on the file, or /proc/locks cannot be read. The kernel drops such
+ * a lock when the process closes any descriptor of the file. */
+static bool may_have_posix_lock(uint64_t inode) {
+    char piece[512], line[LOCK_LINE_BYTES], wanted[32];
+    struct hd_text t;
+    size_t length = 0;
+    long n;
+    bool found = false;
+    hd_text_init(&t, wanted, sizeof wanted); /* any process, any device: true too often does no harm */
+    hd_text_str(&t, ":");
+    hd_text_u64(&t, inode);
+    hd_text_str(&t, " ");
+    int fd = hd_os_open(AT_FDCWD, "/proc/locks");
+    if (fd < 0) {
+        return true;
+    }
+    while (!found && (n = hd_os.read(fd, piece, sizeof piece)) > 0) {
+        for (long i = 0; i < n && !found; i++) {
+            line[length] = piece[i] != '\n' ? piece[i] : '\0';
+            if (piece[i] == '\n') {
+                found = strstr(line, " POSIX ") != NULL && strstr(line, wanted) != NULL;
+                length = 0;
+            } else if (length + 2 < sizeof line) {
+                length++;
+            }
+        }
+    }
+    hd_os_close(fd);
+    return found;
+}
+
+/* Opens for reading. Fails if the open could block, or the close could drop a lock of the program. */
 static int open_program(int dir, const char *path) {
     struct stat st;
     bool good = hd_os.stat_at(dir, path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-                !gains_privileges(&st, dir, path) && !hd_own_locks_may_have(st.st_ino);
+                !gains_privileges(&st, dir, path) && !may_have_posix_lock(st.st_ino);
     return good ? hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EACCES;
 }
 
@@ -133,14 +162,14 @@ bool hd_exec_target_loads_us(int dir, const char *path, char *const *argv, char 
         if (elf) {
             path = next;
         } else if (strncmp(head, "#!", 2) != 0) {
-            path = "/bin/sh"; /* which libc gives what the kernel does not know */
+            path = "/bin/sh"; /* libc runs a file of unknown format by the shell */
         } else if (hd_elf_script_interpreter(head, interpreter, sizeof interpreter)) {
             path = interpreter;
         } else {
             return false;
         }
         dir = AT_FDCWD;
-        argv = NULL; /* the words are not those of what comes now */
+        argv = NULL; /* the command line is not that of the interpreter */
     }
     return false;
 }

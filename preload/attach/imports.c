@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code, before main: what the main program asks the loader for. Read from its dynamic section as the
- * kernel mapped it: no call of the loader's.
+ * Reads the program's dynamic section as the kernel mapped it, without calls into the loader.
  */
 #include "preload/attach/imports.h"
 
@@ -17,10 +16,10 @@ struct dynamic {
     struct {
         const char *entries;
         size_t bytes, size;
-    } table[2]; /* of relocations: at once, and at the first call */
+    } table[2]; /* relocations: done at start, done at the first call */
 };
 
-/* The loader may have made addresses of what the file has as offsets. */
+/* The loader may already have replaced a file's offset by an address. */
 static const void *at(const struct dynamic *d, uintptr_t value) {
     return (const void *)(value < d->bias ? value + d->bias : value); // NOLINT(performance-no-int-to-ptr)
 }

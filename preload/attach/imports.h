@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the program itself asks the loader for.
+ * The functions that the main program imports. Before main; no allocation.
  */
 #ifndef HD_IMPORTS_H
 #define HD_IMPORTS_H
 
 #include <stdbool.h>
 
-/* Whether the program itself, not a library, may call one of these functions: it asks the loader for them. */
+/* True: the executable, not one of the libraries, imports a function of `names`, and so may call it. */
 bool hd_main_program_imports(const char *const names[], unsigned count);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watching threads by their names. On the thread: a look at the clock, seldom at its name; once, when it
- * matches, what a watch needs. Its memory is never given back while the process lives, since the worker may
- * be at it: the next thread takes it over when the worker says so.
+ * Slots of watched threads. A thread claims a free slot when its name matches; the worker frees the slot
+ * after the thread has ended. The memory of a slot stays allocated while the process lives, since the worker
+ * may be using it.
  */
 #include "preload/attach/named_threads.h"
 
@@ -10,83 +10,82 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
 
-#define LOOK_EVERY_NS (100 * HD_NS_PER_MS)
-#define LEAVE_NS (100 * HD_NS_PER_MS)
+#define CHECK_EVERY_NS (100 * HD_NS_PER_MS)
+#define WORKER_WAIT_NS (100 * HD_NS_PER_MS) /* longest wait of an ending thread for the worker */
 
 enum use {
     FREE,
-    CLAIMED, /* its thread is filling it, and finds then whether it was forgotten meanwhile */
-    ON,
-    LEFT, /* its thread has ended: the worker frees it */
-    GONE, /* forgotten under its thread's hands, which may come back to it: nobody else gets it */
+    CLAIMED, /* the thread fills the slot, and then checks whether the slot was forgotten in between */
+    WATCHED,
+    ENDED,     /* the thread has ended: the worker frees the slot */
+    FORGOTTEN, /* the watch has ended; the thread may still use the slot, so no other thread gets it */
 };
 
-struct place {
+struct slot {
     _Atomic uint32_t use;
-    _Atomic uint32_t working; /* the worker is at it; a futex word for the leaver */
+    _Atomic uint32_t working; /* 1 while the worker uses the slot; an ending thread waits for 0 by futex */
     struct hd_wait_table *waits;
 };
 
-#define HD_NAMED_PLACES 15 /* threads watched at a time */
+#define HD_NAMED_SLOTS 15 /* threads watched at the same time */
 
 struct hd_named {
     struct hd_record *record;
     uint32_t count;
-    uint32_t ended_status; /* how well the loops were known whose threads have ended */
-    struct place place[HD_NAMED_PLACES];
+    uint32_t ended_status; /* enum hd_record_certainty: the best known loop of an ended thread */
+    struct slot slot[HD_NAMED_SLOTS];
 };
 
 struct hd_named *hd_named;
 static pthread_key_t at_exit;
-static _Thread_local uint64_t looked_ns;
+static _Thread_local uint64_t checked_ns;
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Its stack vanishes, and the monitor may be reading it: also while a stop goes on, and when it was
- * forgotten.
- */
-static void leave(void *of) {
-    struct place *p = of;
-    uint32_t use = atomic_load(&p->use), on = ON;
+/* Runs when a watched thread ends. Waits until neither worker nor monitor uses the thread's stack, since its
+ * memory vanishes then. Also waits during a stop, and if the slot is forgotten. */
+static void thread_ends(void *of) {
+    struct slot *p = of;
+    uint32_t use = atomic_load(&p->use), on = WATCHED;
     hd_wait_table_self = NULL;
-    if (use != ON && use != GONE) {
-        return; /* a forked child's, wiped */
+    if (use != WATCHED && use != FORGOTTEN) {
+        return; /* wiped, in a forked child */
     }
-    /* The place may be another thread's soon; where it was forgotten, its loop may be one's already. */
+    /* Read first: once the state is ENDED, another thread may get the slot. */
     struct hd_watch *watch = p->waits->watch;
-    if (use == ON) {
+    if (use == WATCHED) {
         hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
     }
-    atomic_compare_exchange_strong(&p->use, &on, LEFT);
+    atomic_compare_exchange_strong(&p->use, &on, ENDED);
     if (hd_attach_is_filtered()) {
-        return; /* no system call may be made, and the watch is over */
+        return; /* the watch has ended, and a system call might kill the program */
     }
     struct hd_run *run = hd_run_current();
-    uint64_t until_ns = hd_os_now_ns() + LEAVE_NS;
+    uint64_t until_ns = hd_os_now_ns() + WORKER_WAIT_NS;
     while (atomic_load(&p->working) != 0 &&
            hd_os.futex_wait((uint32_t *)&p->working, 1, until_ns, false) != -ETIMEDOUT) {
     }
     if (run != NULL && watch != NULL && atomic_load(&p->working) == 0) {
         hd_watch_remove(run, watch);
     } else {
-        hd_watch_leave_stopped(); /* or the watch stays */
+        hd_watch_leave_stopped(); /* the watch stays if the worker did not finish in time */
     }
 }
 
-static struct place *claim(void) {
-    for (unsigned i = 0; i < HD_NAMED_PLACES; i++) {
+static struct slot *claim(void) {
+    for (unsigned i = 0; i < HD_NAMED_SLOTS; i++) {
         uint32_t free = FREE;
-        if (atomic_compare_exchange_strong(&hd_named->place[i].use, &free, CLAIMED)) {
-            return &hd_named->place[i];
+        if (atomic_compare_exchange_strong(&hd_named->slot[i].use, &free, CLAIMED)) {
+            return &hd_named->slot[i];
         }
     }
     return NULL;
 }
 
-/* As a thread's that never waited. The two pointers stay: others may look. */
-static bool clear(struct place *p) {
+/* Resets the slot for a new thread. Keeps the table's memory, which the worker may read. */
+static bool clear(struct slot *p) {
     struct hd_wait_table *t = p->waits != NULL ? p->waits : hd_wait_table_new();
     if (t == NULL) {
         return false;
@@ -95,19 +94,20 @@ static bool clear(struct place *p) {
     hd_wait_table_forget(t);
     t->stack_top = 0;
     t->named = true;
-    atomic_store_explicit(&t->slow_path, false,
-                          memory_order_relaxed); /* who had it may have ended in a handler */
+    /* The former thread may have ended in a signal handler inside the slow path. */
+    atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
     hd_stack_copies_init(&t->left);
     hd_recognition_init(t->recognition, hd_named->record);
     return true;
 }
 
 static bool watch(const char *name, uint64_t now_ns) {
-    struct place *p = claim();
+    struct slot *p = claim();
     if (p == NULL) {
         return false;
     }
-    struct hd_run *run = hd_run_current(); /* after the claim: who ends this one forgets it */
+    struct hd_run *run =
+        hd_run_current(); /* read after the claim: the end of this run then forgets the slot */
     struct hd_watch *w = run != NULL && clear(p) ? hd_watch_add(run, name, 0, now_ns) : NULL;
     uint32_t claimed = CLAIMED;
     if (w == NULL || pthread_setspecific(at_exit, p) != 0) {
@@ -119,8 +119,8 @@ static bool watch(const char *name, uint64_t now_ns) {
     }
     p->waits->loop = &w->loop;
     p->waits->watch = w;
-    if (!atomic_compare_exchange_strong(&p->use, &claimed, ON)) {
-        p->waits->watch = NULL; /* of a run that is over, or, where this took long, of the next one */
+    if (!atomic_compare_exchange_strong(&p->use, &claimed, WATCHED)) {
+        p->waits->watch = NULL; /* forgotten: the run has ended, maybe another one has started */
         hd_watch_remove(run, w);
         return false;
     }
@@ -128,15 +128,15 @@ static bool watch(const char *name, uint64_t now_ns) {
     return true;
 }
 
-bool hd_named_look(void) {
+bool hd_named_watch_caller(void) {
     char name[HD_THREAD_NAME_BYTES];
     uint64_t now_ns = hd_os_now_ns();
-    if (hd_named->count == 0 || now_ns - looked_ns < LOOK_EVERY_NS || hd_attach_is_filtered()) {
+    if (hd_named->count == 0 || now_ns - checked_ns < CHECK_EVERY_NS || hd_attach_is_filtered()) {
         return false;
     }
-    looked_ns = now_ns;
+    checked_ns = now_ns;
     if (hd_os.get_thread_name(name) != 0 || hd_os.get_tid() == hd_os.get_pid()) {
-        return false; /* the main thread is watched without a name, or not at all */
+        return false; /* --thread does not apply to the main thread */
     }
     for (uint32_t i = 0; i < hd_named->count; i++) {
         if (strcmp(name, hd_named->record->options.thread[i]) == 0) {
@@ -155,7 +155,7 @@ bool hd_named_look(void) {
 void hd_named_init(struct hd_record *r) {
     uint32_t count = r->options.threads < HD_THREADS_NAMED ? r->options.threads : HD_THREADS_NAMED;
     struct hd_named *n = count > 0 ? hd_os_memory_take(sizeof *n) : NULL;
-    if (n != NULL && pthread_key_create(&at_exit, leave) == 0) {
+    if (n != NULL && pthread_key_create(&at_exit, thread_ends) == 0) {
         n->record = r;
         n->count = count;
         hd_named = n;
@@ -163,13 +163,13 @@ void hd_named_init(struct hd_record *r) {
 }
 
 void hd_named_forget(void) {
-    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
-        struct place *p = &hd_named->place[i];
+    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_SLOTS; i++) {
+        struct slot *p = &hd_named->slot[i];
         uint32_t use = atomic_load(&p->use);
-        while (use != FREE && !atomic_compare_exchange_strong(&p->use, &use, GONE)) {
+        while (use != FREE && !atomic_compare_exchange_strong(&p->use, &use, FORGOTTEN)) {
         }
-        if (use == ON) {
-            p->waits->watch = NULL; /* its thread looks again, at its next wait but one */
+        if (use == WATCHED) {
+            p->waits->watch = NULL; /* the thread claims a slot again two waits later */
         }
     }
 }
@@ -177,10 +177,10 @@ void hd_named_forget(void) {
 /* ---- monitor and worker ------------------------------------------------------------------------ */
 
 bool hd_named_due(uint64_t now_ns) {
-    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
-        struct place *p = &hd_named->place[i];
+    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_SLOTS; i++) {
+        struct slot *p = &hd_named->slot[i];
         uint32_t use = atomic_load(&p->use);
-        if (use == LEFT || (use == ON && hd_recognition_due(p->waits, now_ns))) {
+        if (use == ENDED || (use == WATCHED && hd_recognition_due(p->waits, now_ns))) {
             return true;
         }
     }
@@ -190,23 +190,23 @@ bool hd_named_due(uint64_t now_ns) {
 uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
                             struct hd_blocked *how) {
     uint32_t best = hd_named != NULL ? hd_named->ended_status : 0;
-    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_PLACES; i++) {
-        struct place *p = &hd_named->place[i];
+    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_SLOTS; i++) {
+        struct slot *p = &hd_named->slot[i];
         uint32_t known = 0;
-        if (atomic_load(&p->use) < ON) {
+        if (atomic_load(&p->use) < WATCHED) {
             continue;
         }
         atomic_store(&p->working, 1);
         uint32_t use = atomic_load(&p->use);
-        if (use == ON) {
+        if (use == WATCHED) {
             if (blocked == NULL) {
                 hd_recognition_judge(p->waits, tools);
             } else if (p->waits->loop == blocked) {
                 hd_recognition_blocked(p->waits, how);
             }
             known = p->waits->recognition->standing;
-        } else if (use == LEFT && blocked == NULL) {
-            hd_recognition_judge(p->waits, tools); /* its last waits */
+        } else if (use == ENDED && blocked == NULL) {
+            hd_recognition_judge(p->waits, tools); /* judges the thread's last waits */
             hd_recognition_end(p->waits, tools);
             known = p->waits->recognition->standing;
             hd_named->ended_status = known > hd_named->ended_status ? known : hd_named->ended_status;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Threads that are watched beside the main one because the user names them (--thread): each when it waits and
- * has such a name, until it ends. A name may come late, from the thread or from its maker, so a thread that
- * is not watched looks at its own when it waits, at most each 100 ms.
+ * Threads that are watched because the user named them (--thread). The watch starts at a wait of a thread
+ * with such a name and lasts until the thread ends. A thread may get its name late, so an unwatched thread
+ * checks its name at its waits, at most each 100 ms.
  */
 #ifndef HD_NAMED_THREADS_H
 #define HD_NAMED_THREADS_H
@@ -11,20 +10,21 @@
 #include "preload/waits/wait_table.h"
 
 struct hd_named;
-extern struct hd_named *hd_named; /* NULL: nobody is named. Wiped in a forked child, where nobody is either */
+extern struct hd_named *hd_named; /* NULL: the user named no thread. Wiped in a forked child */
 
-/* The constructor's. */
+/* Called by the constructor. */
 void hd_named_init(struct hd_record *r);
 
-/* The calling thread is about to wait and is not watched: true when it is from now on. errno stays. */
-bool hd_named_look(void);
+/* The calling thread is not watched and is about to wait. True: the watch of this thread has started. Keeps
+ * errno. */
+bool hd_named_watch_caller(void);
 
-/* The monitor is stopped, and another one may come: nobody is watched. */
+/* Ends the watch of all named threads, after the monitor has stopped. A later run may watch them again. */
 void hd_named_forget(void);
 
-/* As the recogniser's of one thread: the monitor's, and the worker's. The latter tells how well the best
- * known loop is known, as hd_recognise does. `blocked`: only its thread was found so, as with
- * hd_recognition_blocked; no tools are needed. */
+/* The recogniser's functions for all named threads: the monitor calls hd_named_due, the worker
+ * hd_named_recognise. Returns the certainty of the best known loop (enum hd_record_certainty). With
+ * `blocked`, only describes in `how` how the thread of that loop waits, and needs no tools. */
 bool hd_named_due(uint64_t now_ns);
 uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
                             struct hd_blocked *how);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: taking a record, and finding the file again for exec. The worker has it open in a table of
- * its own, where the program does not see it; who has no worker has it at a high number.
+ * Takes a record of the runner's file, and opens the file again for exec. While a worker runs, its private
+ * descriptor table keeps the file open, where the program does not see it. Without a worker a high descriptor
+ * number does.
  */
 #include "preload/attach/record_file.h"
 
@@ -22,77 +23,78 @@
 #include "os/linux/proc_files.h"
 #include "record/uuid.h"
 
-#define HIGH 900 /* below the usual limit of 1024 */
+#define HIGH_FD 900 /* below the usual limit of 1024 */
 
 static struct {
     struct hd_record *table;
-    struct hd_outbox *outbox; /* NULL: no runner waits */
+    struct hd_outbox *outbox; /* NULL: no runner */
     dev_t device;
     ino_t inode;
-    int high; /* number + 1; 0: none */
-    /* of the table, which a forked child has not mapped unless it is followed */
+    int high_fd; /* descriptor + 1; 0: not open */
+    /* Copies of options: a forked child that is not followed has no mapping of the table. */
     bool follow;
     char path[sizeof((struct hd_record_options *)0)->link];
 } file;
 
-/* ---- a record of our own ---------------------------------------------------------------------- */
+/* ---- take a record ---------------------------------------------------------------------- */
 
+/* True: a session report is due for the record. */
 static bool has_unreported(struct hd_record *r) {
     return atomic_load(&r->hangs.reports) != 0 || atomic_load(&r->loop.certainty) != 0 ||
            atomic_load(&r->hangs.count) != 0;
 }
 
-/* The image that had it before has left nothing in it. */
-static void begin_anew(struct hd_record *r) {
+/* Clears the values of the former image. */
+static void clear_image(struct hd_record *r) {
     size_t options_end = offsetof(struct hd_record, status);
     memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, runner) - options_end);
 }
 
-/* Another program than the one that the runner started: unless the user named both, it says itself what it
- * is. */
+/* For a program other than the runner's: it stores its own name, unless the user named all. */
 static void forget_app(struct hd_record_options *o) {
     if (!o->app_named) {
         o->app_name[0] = o->app_version[0] = '\0';
     }
 }
 
-/* Exec: this process had it as the program that it was. */
+/* After an exec: uses the record on that this process had before. */
 static struct hd_record *take_over(struct hd_record *r) {
-    begin_anew(r);
+    clear_image(r);
     if (r->options.of_child) {
         forget_app(&r->options);
     }
     return r;
 }
 
-/* An image that had hangs has a session report of its own; one that only waited leaves the record to the
- * next. */
+/* True: the image had hangs, and so gets its own session report. An image that only waited leaves the record
+ * to the next image. */
 static bool has_unreported_hangs(struct hd_record *r) {
     return atomic_load(&r->hangs.reports) != 0 || atomic_load(&r->hangs.count) != 0;
 }
 
-/* Numbers of processes mean something within one namespace. */
-static uint64_t own_space(const struct hd_record *table) {
+/* Inode of this process's PID namespace, within which pids are unique; 0: not needed. */
+static uint64_t own_pid_namespace(const struct hd_record *table) {
     struct stat st;
     bool needed = (table->options.follow || table->options.exec_mode) &&
                   hd_os.stat_at(AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0;
     return needed ? st.st_ino : 0;
 }
 
-/* The owner is gone, and has left nothing that somebody would want to know. */
-static bool is_left(struct hd_record *r, uint32_t owner, uint64_t space) {
+/* True: the owner has ended, and no report about the owner is due. */
+static bool is_reusable(struct hd_record *r, uint32_t owner, uint64_t space) {
     bool done = !has_unreported(r) || atomic_load(&r->status.session_written) != 0;
     return owner != 0 && done && atomic_load(&r->owner.pid_namespace) == space &&
            kill((pid_t)owner, 0) != 0 && errno == ESRCH;
 }
 
-/* `of_child`: not of the program itself. */
-static struct hd_record *take_one(struct hd_record *table, bool of_child, bool left) {
-    uint64_t space = own_space(table);
+/* Takes a free record, or with `reuse` the record of an ended process. `of_child`: for a child of the
+ * program. */
+static struct hd_record *take_one(struct hd_record *table, bool of_child, bool reuse) {
+    uint64_t space = own_pid_namespace(table);
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         struct hd_record *r = &table[i];
-        uint32_t owner = left ? atomic_load(&r->owner.pid) : 0;
-        if ((left && (i == 0 || !is_left(r, owner, space))) ||
+        uint32_t owner = reuse ? atomic_load(&r->owner.pid) : 0;
+        if ((reuse && (i == 0 || !is_reusable(r, owner, space))) ||
             !atomic_compare_exchange_strong(&r->owner.pid, &owner, (uint32_t)hd_os.get_pid())) {
             continue;
         }
@@ -107,14 +109,14 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool l
             }
             hd_uuid_make(r->options.session, r->options.started_wall_ns);
             atomic_store(&r->owner.superseded_ns, 0);
-            begin_anew(r);
+            clear_image(r);
         }
         return r;
     }
     return NULL;
 }
 
-/* `before`: the record that this process had before exec, or NULL. */
+/* `before`: the record that this process had before exec; NULL: none. */
 static struct hd_record *take(struct hd_record *table, struct hd_record *before) {
     bool of_child = before == NULL || before->options.of_child;
     struct hd_record *found = before != NULL && !has_unreported_hangs(before) ? take_over(before) : NULL;
@@ -122,7 +124,7 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     found = found != NULL ? found : take_one(table, of_child, true);
     if (found != before && before != NULL && found != NULL) {
         atomic_store(&before->owner.superseded_ns, hd_os_now_ns());
-    } else if (found == NULL && before != NULL) { /* the table is full of such images: their reports stand */
+    } else if (found == NULL && before != NULL) { /* the table is full: reports written so far stay valid */
         found = take_over(before);
     }
     if (found != NULL) {
@@ -134,13 +136,14 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     return found;
 }
 
-/* A constructor of the program's ran before ours and started this process, which has the variables still. */
-static bool is_anothers(const struct hd_record_options *o) {
+/* True: the record is meant for the parent. An earlier constructor of the program has started this process,
+ * which still has our environment variables. */
+static bool is_for_parent(const struct hd_record_options *o) {
     return !o->follow && o->pid != 0 && o->pid != hd_os.get_pid();
 }
 
-/* `number`: of the record that this process had, if that was said. */
-static struct hd_record *had(struct hd_record *table, unsigned long number) {
+/* The record `number` if this process has it already, else NULL. */
+static struct hd_record *own_record(struct hd_record *table, unsigned long number) {
     bool ours = number < HD_RECORDS && atomic_load(&table[number].owner.pid) == (uint32_t)hd_os.get_pid();
     return ours ? &table[number] : NULL;
 }
@@ -155,7 +158,7 @@ static struct hd_record *take_from(int fd, unsigned long number) {
     if (hd_os_map_error(table) != 0) {
         return NULL;
     }
-    if (table->magic != HD_RECORD_MAGIC || table->bytes != sizeof *table || is_anothers(&table->options)) {
+    if (table->magic != HD_RECORD_MAGIC || table->bytes != sizeof *table || is_for_parent(&table->options)) {
         hd_os.unmap(table, (size_t)st.st_size);
         return NULL;
     }
@@ -164,20 +167,20 @@ static struct hd_record *take_from(int fd, unsigned long number) {
     file.device = st.st_dev;
     file.inode = st.st_ino;
     if (table->options.exec_mode != 0) {
-        /* the mapping keeps it, until exec or the end */
+        /* the mapping keeps this lock until exec or the end of the process */
         hd_os.flock(fd, (table->options.follow ? LOCK_SH : LOCK_EX) | LOCK_NB);
     }
     memcpy(file.path, table->options.link, sizeof file.path);
     file.follow = table->options.follow;
-    if (!file.follow) { /* but for a page, by which the runner knows who was left behind */
+    if (!file.follow) { /* all but the first page, by which the runner finds surviving children */
         size_t page = table->options.exec_mode == 0 ? getauxval(AT_PAGESZ) : 0;
         hd_os.advise((uint8_t *)table + page, (size_t)st.st_size - page, MADV_DONTFORK);
     }
-    return take(table, had(table, number));
+    return take(table, own_record(table, number));
 }
 
-struct hd_record *hd_record_file_take_again(const struct hd_record *parent) {
-    file.high = 0; /* the parent's, if it had one */
+struct hd_record *hd_record_file_take_for_child(const struct hd_record *parent) {
+    file.high_fd = 0; /* a descriptor of the parent */
     struct hd_record *r = file.follow ? take(file.table, NULL) : NULL;
     if (r != NULL && parent != NULL) {
         memcpy(r->options.app_name, parent->options.app_name, sizeof r->options.app_name);
@@ -203,10 +206,10 @@ struct hd_record *hd_record_file_take(const char *text) {
     int fd =
         text[0] == '/' ? hd_os.open_at(AT_FDCWD, text, O_RDWR | O_CLOEXEC, 0) : (int)strtol(text, &end, 10);
     if (fd < 3) {
-        return NULL; /* no descriptor of the program's is among them */
+        return NULL; /* 0 to 2 are the program's */
     }
-    bool said = end != NULL && *end == ':';
-    struct hd_record *found = take_from(fd, said ? strtoul(end + 1, NULL, 10) : HD_RECORDS);
+    bool has_number = end != NULL && *end == ':';
+    struct hd_record *found = take_from(fd, has_number ? strtoul(end + 1, NULL, 10) : HD_RECORDS);
     if (file.table != NULL) {
         hd_os_close(fd);
     }
@@ -221,13 +224,14 @@ unsigned hd_record_file_number(const struct hd_record *r) {
     return (unsigned)(r - file.table);
 }
 
-/* ---- the file once more ----------------------------------------------------------------------- */
+/* ---- open the file again ----------------------------------------------------------------------- */
 
 static bool is_the_file(int fd) {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode;
 }
 
+/* Opens the descriptor of the worker's private table through /proc. */
 static int open_workers(void) {
     const struct hd_run *run = hd_run_current();
     int kept = run != NULL ? atomic_load(&run->channel.kept_fd) : 0;
@@ -246,11 +250,13 @@ int hd_record_file_open(void) {
     if (file.table == NULL) {
         return -ENOENT;
     }
-    int fd = file.high != 0 && is_the_file(file.high - 1) ? fcntl(file.high - 1, F_DUPFD, 3) : open_workers();
+    int fd = file.high_fd != 0 && is_the_file(file.high_fd - 1) ? fcntl(file.high_fd - 1, F_DUPFD, 3)
+                                                                : open_workers();
     if (fd < 0) {
         fd = hd_os.open_at(AT_FDCWD, file.path, O_RDWR, 0);
     }
-    if (fd >= 0 && fd < 3) { /* the program has closed one of these, and its successor shall find it closed */
+    if (fd >= 0 &&
+        fd < 3) { /* the program has closed one of these, and the next program must find it closed */
         int higher = fcntl(fd, F_DUPFD, 3);
         hd_os_close(fd);
         fd = higher;
@@ -263,16 +269,16 @@ int hd_record_file_open(void) {
 }
 
 void hd_record_file_keep(void) {
-    int fd = file.high == 0 ? hd_record_file_open() : -1;
+    int fd = file.high_fd == 0 ? hd_record_file_open() : -1;
     if (fd >= 0) {
-        file.high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH) + 1;
+        file.high_fd = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD) + 1;
         hd_os_close(fd);
     }
 }
 
-void hd_record_file_keep_no_longer(void) {
-    if (file.high != 0 && is_the_file(file.high - 1)) {
-        hd_os_close(file.high - 1);
+void hd_record_file_release(void) {
+    if (file.high_fd != 0 && is_the_file(file.high_fd - 1)) {
+        hd_os_close(file.high_fd - 1);
     }
-    file.high = 0;
+    file.high_fd = 0;
 }

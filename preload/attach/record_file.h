@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * The runner's memory file: a table of records, one for each program image that is watched. Ordinary code.
+ * The runner's memory file: a table of records, one for each watched program image. On the program's threads.
+ * The descriptors belong to the program's table.
  */
 #ifndef HD_RECORD_FILE_H
 #define HD_RECORD_FILE_H
 
 #include "record/record.h"
 
-/* By its number, with that of the record which this process had before exec, or by its path. NULL: not ours,
- * or no place is left. The record is this image's alone. */
+/* Takes a record for this image. `text`: the file's path, or "FD" or "FD:NUMBER" with a descriptor, which is
+ * then closed, and the record that this process had before exec. NULL: not a file of ours, or no free record.
+ */
 struct hd_record *hd_record_file_take(const char *text);
 
-/* A record for a forked child, which has the file mapped where children are followed. It is the same app as
- * its parent. NULL: no place is left. */
-struct hd_record *hd_record_file_take_again(const struct hd_record *parent);
+/* Takes a record for a forked child, with the app name of `parent`. NULL: children are not followed, or no
+ * free record. */
+struct hd_record *hd_record_file_take_for_child(const struct hd_record *parent);
 
-/* What children are followed by: the file's path, for their environment. NULL: they are not.
- * Async-signal-safe. */
+/* The file's path, for the environment of children. NULL: children are not followed. Async-signal-safe. */
 const char *hd_record_file_path(void);
 
-/* Where reports go that this process may not write itself; NULL: nobody takes them. */
+/* The outbox, for reports that this process may not write itself; NULL: no runner. */
 struct hd_outbox *hd_record_file_outbox(void);
 
-/* The first record of the table, which all that are followed share. */
+/* The first record, which all followed processes share. */
 struct hd_record *hd_record_file_first(void);
 
-/* A child of the program becomes one that cannot be watched (1), or could not become it (-1).
- * Async-signal-safe. */
+/* Changes the number of children that execed a program without a watch: 1 before the exec, -1 after a failed
+ * exec. Async-signal-safe. */
 void hd_record_file_count_unwatched(int32_t more);
 
-/* The file once more, for the program that this process is about to become: a descriptor that survives exec,
- * or a negative errno value. Async-signal-safe. `number`: which record that one will find to be its own. */
+/* For the program that this process is about to exec: a new descriptor of the file, which survives exec, or a
+ * negative errno value. And the index of record `r` in the file. Async-signal-safe. */
 int hd_record_file_open(void);
 unsigned hd_record_file_number(const struct hd_record *r);
 
-/* Keeps the file open while no thread of ours does, out of the way of the program's numbers. */
+/* Keep the file open at a high descriptor number while our threads do not run, and close it again. */
 void hd_record_file_keep(void);
-void hd_record_file_keep_no_longer(void);
+void hd_record_file_release(void);
 
 #endif

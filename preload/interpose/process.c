@@ -17,7 +17,8 @@
 
 #include "os/os.h"
 #include "preload/attach/abandoned.h"
-#include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
+#include "preload/attach/attach_stop.h"
 #include "preload/attach/credentials.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/syscall.h"

@@ -13,6 +13,7 @@
 #include "os/os.h"
 #include "preload/attach/abandoned.h"
 #include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
 #include "preload/attach/credentials.h"
 #include "preload/interpose/real.h"
 
@@ -56,7 +57,7 @@ static bool begin(void) {
     if (real.setuid == NULL) {
         hd_interpose_resolve_ids();
     }
-    hd_attach_loses_rights();
+    hd_attach_before_rights_drop();
     hd_attach_before_id_change();
     bool hidden = hides_threads();
     if (hidden) {
@@ -126,7 +127,7 @@ EXPORT int chroot(const char *path) {
     if (real.chroot == NULL) {
         hd_interpose_resolve_ids();
     }
-    hd_attach_loses_rights();
+    hd_attach_before_rights_drop();
     int result = real.chroot(path);
     if (result == 0) {
         hd_attach_gave_up(HD_GAVE_UP_ROOT, 0);

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "os/os.h"
-#include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
 #include "preload/attach/record_file.h"
 #include "preload/interpose/exec.h"
 #include "preload/interpose/real.h"

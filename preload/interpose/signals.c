@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "capture/mailbox.h"
-#include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
 #include "preload/interpose/real.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "os/linux/syscall.h"
-#include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
 #include "preload/attach/named_threads.h"
 #include "preload/interpose/real.h"
 #include "preload/waits/epoll_generation.h"
@@ -174,7 +174,7 @@ static inline bool blocks_for(const struct timespec *t) {
 }
 
 static inline bool watched(void) {
-    return hd_wait_table_self != NULL || (hd_named != NULL && hd_named_look());
+    return hd_wait_table_self != NULL || (hd_named != NULL && hd_named_watch_caller());
 }
 
 __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int actions, uint64_t kind,

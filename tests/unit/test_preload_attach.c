@@ -22,6 +22,8 @@
 #include "control/instance.h"
 #include "library.h"
 #include "preload/attach/attach.h"
+#include "preload/attach/attach_state.h"
+#include "preload/attach/attach_stop.h"
 #include "preload/waits/recognition.h"
 
 #define NAME "named"

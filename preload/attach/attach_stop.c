@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/attach/attach_stop.h"
+
+#include "capture/mailbox.h"
+#include "control/instance.h"
+#include "preload/attach/abandoned.h"
+#include "preload/attach/attach_state.h"
+#include "preload/attach/named_threads.h"
+#include "preload/attach/record_file.h"
+
+#define STARTS_WITHOUT_PAUSE 4
+#define PAUSE_FACTOR \
+    20 /* later starts take at most a twentieth of the time, if the program ends each watch soon */
+
+bool hd_attach_stop(void) {
+    const struct hd_run *run = hd_run_current();
+    int monitor = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)) : 0;
+    int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
+    bool stopped = hd_instance_stop() == 0 && run != NULL;
+    hd_attach_add_abandoned(monitor);
+    hd_attach_add_abandoned(worker);
+    return stopped && !atomic_load(&run->channel.worker_left);
+}
+
+/* A program that ends each watch soon must not spend its time on starts. */
+static void set_pause(uint64_t stop_began_ns) {
+    struct hd_attach_restarts *r = &hd_attach_state.restarts;
+    uint64_t now_ns = hd_os_now_ns();
+    uint64_t took_ns = r->start_took_ns + (now_ns - stop_began_ns);
+    r->not_before_ns = r->starts < STARTS_WITHOUT_PAUSE ? 0 : now_ns + PAUSE_FACTOR * took_ns;
+}
+
+bool hd_attach_end_threads(void) {
+    struct hd_wait_table *t = hd_wait_table_self;
+    if (hd_attach_own_thread() == 0 || t == NULL || t->named) {
+        return false;
+    }
+    uint64_t began_ns = hd_os_now_ns();
+    hd_record_file_keep();
+    hd_wait_table_self = NULL; /* until the stop has shown whether the worker still uses the table */
+    struct hd_run *run = hd_run_current();
+    if (run != NULL && t->watch != NULL) { /* no watch: a filter of another thread ended it, or no memory */
+        hd_watch_remove(run, t->watch);
+    }
+    if (hd_attach_stop()) {
+        hd_wait_table_forget(t);
+        hd_wait_table_self = t;
+    } else {
+        hd_wait_table_self = hd_wait_table_new();
+        hd_attach_state.restarts.lost_tables++;
+    }
+    hd_watch_leave_stopped();
+    hd_named_forget(); /* after the stop: before, further named threads could join this run */
+    hd_attach_state.securebits = -1;
+    set_pause(began_ns);
+    uint32_t phase = atomic_load(&hd_attach_state.phase); /* NEVER if another thread installed a filter */
+    if (hd_attach_phase_has_threads(phase)) {
+        atomic_compare_exchange_strong(&hd_attach_state.phase, &phase,
+                                       hd_wait_table_self != NULL ? HD_ATTACH_AT_FIRST_WAIT
+                                                                  : HD_ATTACH_NEVER);
+    }
+    return true;
+}
+
+void hd_attach_end_watch(enum hd_unwatched why) {
+    if (hd_attach_own_thread() != 0) {
+        (void)hd_attach_stop(); /* the watched thread still marks its turns, without effect */
+        atomic_store(&hd_attach_state.phase, HD_ATTACH_NEVER);
+        atomic_store(&hd_attach_state.record->status.unwatched, why);
+    }
+}
+
+void hd_attach_before_filter(void) {
+    if (hd_attach_is_filtered() || hd_attach_is_vforked()) {
+        return;
+    }
+    hd_capture_signal_end(); /* in a forked child too, where a signal of the child's would find our handler */
+    if (hd_attach_has_own_memory()) {
+        if (hd_attach_phase_has_threads(atomic_exchange(&hd_attach_state.phase, HD_ATTACH_NEVER))) {
+            (void)hd_attach_stop();
+            hd_named_forget();
+            hd_attach_state.waits->watch = NULL;
+            hd_attach_wait_for_abandoned();
+        }
+        atomic_store(&hd_attach_state.record->status.unwatched, HD_UNWATCHED_FILTER);
+    }
+    atomic_store(&hd_attach_state.filtered, true);
+}
+
+void hd_attach_end_on_monitor(bool filtered) {
+    uint32_t watched = HD_ATTACH_WATCHED;
+    if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &watched,
+                                        filtered ? HD_ATTACH_NEVER : HD_ATTACH_ENDING)) {
+        return; /* a thread of the program ends the watch at the same time */
+    }
+    hd_attach_state.waits->watch = NULL;
+    if (filtered) { /* from now on no code of ours may make a system call on a thread of the program */
+        hd_capture_signal_end();
+        hd_named_forget();
+        atomic_store(&hd_attach_state.record->status.unwatched, HD_UNWATCHED_FILTER);
+        atomic_store(&hd_attach_state.filtered, true);
+        if (hd_run_begin_change(false, hd_os_now_ns()) == HD_PHASE_RUNNING) {
+            hd_run_end_change(HD_PHASE_STOPPED);
+        }
+    }
+}
