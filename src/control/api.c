@@ -133,7 +133,7 @@ int hangdog_start(const hangdog_options *options) {
     struct hd_settings settings;
     struct hd_run *r;
     int rc = settings_of(options, &settings);
-    const struct hd_ports ports = {.note = hd_fatal_marker_update, .live = hd_live_answer};
+    const struct hd_ports ports = {.fatal_marker = hd_fatal_marker_update, .live = hd_live_answer};
     const char *runtime = hd_settings_environment("XDG_RUNTIME_DIR");
     runtime = runtime != NULL && runtime[0] == '/' ? runtime : "/dev/shm";
     if (strlen(runtime) < sizeof settings.runtime) {

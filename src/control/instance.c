@@ -124,8 +124,9 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     uint8_t *more = (uint8_t *)i + round_up(sizeof *i);
     r->settings = *settings;
     r->ports = *ports;
+    r->watches.monitor_bytes = sizeof(struct hd_look_state);
     i->monitor.run = r;
-    i->monitor.borrowed_until = astray ? UINT64_MAX : 0;
+    i->monitor.ring.borrowed_until = astray ? UINT64_MAX : 0;
     i->monitor.look_ns = settings->interval_ns;
     i->worker = (struct hd_worker *)(void *)more;
     i->worker->run = r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor: pure. The table of a hang's life, and the back-off of its samples.
+ * Monitor: pure. The table of a hang's phases, and the back-off of its samples.
  */
 #include "detect/turn_state.h"
 
@@ -9,11 +9,12 @@
 #define LOOKS_FAR_NS (1 * HD_NS_PER_S)
 #define YOUNG_INTERVALS 2
 
-/* A turn as old is tracked. */
+/* The age from which a turn is tracked. */
 static uint64_t old_age(const struct hd_limits *limits) {
     uint64_t age = YOUNG_INTERVALS * limits->interval_ns;
     age = age < limits->threshold_ns ? age : limits->threshold_ns;
-    /* a frame that is long by a little has a sample, too; 0 less one is more than any */
+    /* a frame that is long by a little has a sample, too; where frame_ns is 0, the unsigned 0 - 1 sets no
+     * limit */
     return age < (limits->frame_ns - 1) / 2 ? age : (limits->frame_ns - 1) / 2;
 }
 
@@ -30,8 +31,8 @@ struct row {
     uint8_t actions;
 };
 
-/* [state][event]. EV_GONE: the turn that the state is about has ended, its duration below the threshold
- * unless hanging (ended() makes sure of the rest). */
+/* [phase][event]. EV_GONE: the turn has ended; unless it was hanging, below the threshold. ended() sees to
+ * the other cases. */
 static const struct row table[HD_TURN_PHASES][EVENTS] = {
     [HD_TURN_IDLE] = {[EV_GONE] = {HD_TURN_IDLE, 0},
                       [EV_YOUNG] = {HD_TURN_RUNNING, 0},
@@ -42,7 +43,7 @@ static const struct row table[HD_TURN_PHASES][EVENTS] = {
                          [EV_OLD] = {HD_TURN_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
                          [EV_OVER] = {HD_TURN_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
     [HD_TURN_TRACKED] = {[EV_GONE] = {HD_TURN_IDLE, HD_ACT_FORGET},
-                         [EV_YOUNG] = {HD_TURN_TRACKED, 0}, /* younger again: time was taken off */
+                         [EV_YOUNG] = {HD_TURN_TRACKED, 0}, /* younger again: time was excluded */
                          [EV_OLD] = {HD_TURN_TRACKED, HD_ACT_SAMPLE},
                          [EV_OVER] = {HD_TURN_HANGING, HD_ACT_SAMPLE | HD_ACT_OPEN}},
     [HD_TURN_HANGING] = {[EV_GONE] = {HD_TURN_IDLE, HD_ACT_END},
@@ -52,44 +53,44 @@ static const struct row table[HD_TURN_PHASES][EVENTS] = {
 };
 
 static bool same_turn(const struct hd_turn_state *s, const struct hd_look *look) {
-    return s->state != HD_TURN_IDLE && look->running && !look->ended_known && !look->void_turn &&
-           look->turn == s->turn;
+    return s->phase != HD_TURN_IDLE && look->running && !look->ended_known && !look->void_turn &&
+           look->start_ticks == s->start_ticks;
 }
 
-/* The turn is over: how long it was. Without the loop's own word for the end (it was forgotten, or paused),
- * the look is the end. */
+/* The turn is over: sets how long it was. Where the loop's word does not say when it ended (the turn was
+ * void, or watching is paused), the look is the end. */
 static unsigned ended(struct hd_turn_state *s, const struct hd_look *look) {
-    s->end_ns = look->ended_known && look->ended_ns >= s->turn_ns ? look->ended_ns : look->now_ns;
+    s->end_ns = look->ended_known && look->ended_ns >= s->start_ns ? look->ended_ns : look->now_ns;
     if (look->ended_known && look->excluded_ns > 0 && look->now_ns - look->excluded_ns > s->end_ns) {
-        /* the process was stopped after the turn's end: that was none of its time */
+        /* the process was stopped after the turn's end, not in the turn */
         s->excluded_ns -= look->excluded_ns < s->excluded_ns ? look->excluded_ns : s->excluded_ns;
     }
     s->duration_ns = hd_turn_state_age(s, s->end_ns);
-    unsigned actions = table[s->state][EV_GONE].actions;
-    if (s->state == HD_TURN_TRACKED && s->duration_ns >= s->threshold_ns) {
-        actions = HD_ACT_OPEN | HD_ACT_END; /* over between two looks */
+    unsigned actions = table[s->phase][EV_GONE].actions;
+    if (s->phase == HD_TURN_TRACKED && s->duration_ns >= s->threshold_ns) {
+        actions = HD_ACT_OPEN | HD_ACT_END; /* over the threshold and ended between two looks */
     }
-    if (s->state == HD_TURN_RUNNING && look->ended_known && s->duration_ns >= s->threshold_ns) {
-        actions = HD_ACT_END; /* over before it was tracked: it has no samples */
+    if (s->phase == HD_TURN_RUNNING && look->ended_known && s->duration_ns >= s->threshold_ns) {
+        actions = HD_ACT_END; /* ended before it was tracked: it has no samples */
     }
-    if (look->void_turn || (s->state == HD_TURN_HANGING && s->duration_ns < s->threshold_ns)) {
-        actions = s->state >= HD_TURN_TRACKED ? HD_ACT_FORGET : 0; /* known too late to have been none */
+    if (look->void_turn || (s->phase == HD_TURN_HANGING && s->duration_ns < s->threshold_ns)) {
+        actions = s->phase >= HD_TURN_TRACKED ? HD_ACT_FORGET : 0; /* known too late not to be a hang */
     } else if (actions == HD_ACT_FORGET && s->frame_ns != 0 && s->duration_ns >= s->frame_ns) {
         actions = HD_ACT_FRAME;
     }
-    s->state = HD_TURN_IDLE;
+    s->phase = HD_TURN_IDLE;
     return actions;
 }
 
-static void begin(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
-    /* Lateness of this look belongs to the turn only as far as the turn was there. */
-    uint64_t age = look->now_ns > look->turn_ns ? look->now_ns - look->turn_ns : 0;
+static void start(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
+    /* the turn cannot have lost more time than it has lasted */
+    uint64_t age = look->now_ns > look->start_ns ? look->now_ns - look->start_ns : 0;
     *s = (struct hd_turn_state){
-        .state = HD_TURN_IDLE,
-        .turn = look->turn,
-        .turn_ns = look->turn_ns,
+        .phase = HD_TURN_IDLE,
+        .start_ticks = look->start_ticks,
+        .start_ns = look->start_ns,
         .excluded_ns = look->excluded_ns < age ? look->excluded_ns : age,
-        .changed_ns = look->turn_ns,
+        .changed_ns = look->start_ns,
         .step_ns = limits->sample_ns,
         .fib = 1,
         .fib_before = 1,
@@ -122,10 +123,10 @@ static void back_off(struct hd_turn_state *s, const struct hd_look *look, const 
     }
 }
 
-/* Who works to a beat (a timer of 10 ms, a frame) would be met at the same place of it again and again: each
- * sample is up to half an interval early or late, and the next one counts from it. With a tenth it takes
- * dozens of samples to get out of step; a boundary between two functions is missed by 16 ms on average (root
- * of the mean square) and not 14. */
+/* A program that works to a beat (a timer of 10 ms, a frame) would be sampled at the same place of its beat
+ * again and again. So each sample is up to half an interval early or late, and the next one counts from it.
+ * With a tenth of an interval it takes dozens of samples to get out of step. The price is small: a boundary
+ * between two functions is missed by 16 ms on average (root of the mean square) and not by 14. */
 static uint64_t off_the_beat(uint64_t sampled_ns, uint64_t interval_ns) {
     uint64_t mixed = sampled_ns * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return (mixed * interval_ns >> 32) - interval_ns / 2;
@@ -138,7 +139,7 @@ static bool sample_due(struct hd_turn_state *s, const struct hd_look *look, cons
     if (look->changed_ns > s->changed_ns) {
         back_off(s, look, limits);
     }
-    /* an eighth of an interval early is due: the next look would be a whole interval late */
+    /* a sample is due an eighth of an interval early: the next look would be a whole interval late */
     uint64_t slack = limits->interval_ns / 8;
     uint64_t from = s->sampled_ns + off_the_beat(s->sampled_ns, limits->interval_ns);
     if (s->sampled_ns == 0 || look->now_ns + slack >= from + s->step_ns) {
@@ -146,7 +147,7 @@ static bool sample_due(struct hd_turn_state *s, const struct hd_look *look, cons
     }
     if (look->moved && !s->forced) {
         s->forced =
-            true; /* once: a thread that moves at each look and comes to the same stack is annealed too */
+            true; /* once: the back-off also serves a thread that moves at each look and has the same stack */
         return true;
     }
     return false;
@@ -155,30 +156,30 @@ static bool sample_due(struct hd_turn_state *s, const struct hd_look *look, cons
 unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
                             const struct hd_limits *limits) {
     unsigned actions = 0;
-    if (s->state != HD_TURN_IDLE) {
+    if (s->phase != HD_TURN_IDLE) {
         s->excluded_ns += look->excluded_ns;
         if (!same_turn(s, look)) {
             actions = ended(s, look);
             if (actions != 0 || !look->running) {
-                return actions; /* a new turn is for the next look, which follows at once */
+                return actions; /* the next look takes the new turn, and follows at once */
             }
         }
     }
     if (!look->running) {
         return actions;
     }
-    if (s->state == HD_TURN_IDLE) {
-        begin(s, look, limits);
+    if (s->phase == HD_TURN_IDLE) {
+        start(s, look, limits);
     }
-    if (s->state != HD_TURN_HANGING) {
-        s->threshold_ns = limits->threshold_ns; /* whatever the program does next */
+    if (s->phase != HD_TURN_HANGING) {
+        s->threshold_ns = limits->threshold_ns; /* a hang keeps the threshold that it opened with */
         s->frame_ns = limits->frame_ns;
     }
     uint64_t age = hd_turn_state_age(s, look->now_ns);
     enum event event = age >= s->threshold_ns ? EV_OVER : age >= old_age(limits) ? EV_OLD : EV_YOUNG;
-    const struct row *row = &table[s->state][event];
+    const struct row *row = &table[s->phase][event];
     actions = row->actions;
-    s->state = row->next;
+    s->phase = row->next;
     if ((actions & HD_ACT_SAMPLE) != 0) {
         if (sample_due(s, look, limits)) {
             back_off(s, look, limits);
@@ -199,25 +200,25 @@ static uint64_t look_step(const struct hd_turn_state *s, uint64_t now_ns, uint64
 
 uint64_t hd_turn_state_next_ns(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns,
                                const struct hd_limits *limits) {
-    if (s->state == HD_TURN_IDLE || s->state == HD_TURN_RUNNING) {
-        uint64_t old_ns = s->turn_ns + s->excluded_ns + old_age(limits);
-        bool sooner = s->state == HD_TURN_RUNNING && old_ns > now_ns && old_ns < now_ns + look_ns;
+    if (s->phase == HD_TURN_IDLE || s->phase == HD_TURN_RUNNING) {
+        uint64_t old_ns = s->start_ns + s->excluded_ns + old_age(limits);
+        bool sooner = s->phase == HD_TURN_RUNNING && old_ns > now_ns && old_ns < now_ns + look_ns;
         return sooner ? old_ns : now_ns + look_ns;
     }
     uint64_t step = look_step(s, now_ns, look_ns);
     uint64_t next = now_ns + step;
-    uint64_t over_ns = s->turn_ns + s->excluded_ns + s->threshold_ns; /* a hang from then on */
+    uint64_t over_ns = s->start_ns + s->excluded_ns + s->threshold_ns; /* from then on it is a hang */
     uint64_t from = s->sampled_ns + off_the_beat(s->sampled_ns, limits->interval_ns);
     uint64_t sample = from + s->step_ns;
-    /* a grid from the turn's start would bunch after a late look; the next look counts from the one that was
-     * due */
+    /* looks on a grid from the turn's start would bunch after a late look, so the next one counts from the
+     * look that was due */
     if (step == look_ns && s->sampled_ns != 0 && from + step > now_ns) {
         next = from < now_ns + step / 2 ? from + step : now_ns + step + step / 2;
     }
     if (sample > now_ns && sample < next) {
         next = sample;
     }
-    if (step > look_ns && s->state == HD_TURN_TRACKED && over_ns > now_ns && over_ns < next) {
+    if (step > look_ns && s->phase == HD_TURN_TRACKED && over_ns > now_ns && over_ns < next) {
         next = over_ns;
     }
     return next;

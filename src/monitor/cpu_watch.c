@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor: no allocation. The thread that is sampled gets a signal only if it is watched; any other one the
- * worker reads in place.
+ * A thread that is watched may get a signal for its sample. Any other thread the worker reads in place, while
+ * it waits. No allocation.
  */
 #include "monitor/cpu_watch.h"
 
 #include "monitor/sampling.h"
+#include "monitor/send.h"
 
 #define NO_TURN UINT32_MAX /* as a generation: the message is about no turn */
 
@@ -16,18 +17,24 @@ static void send(struct hd_monitor *m, enum hd_message_type type) {
                                             .duration_ns = m->run->settings.cpu_period_ns});
 }
 
-/* A turn that is followed has samples of its own, which serve for both. What the turn's samples are proven
- * by, and count, is as if this one had not been. */
+/* The samples of a turn that is followed serve for both. This sample leaves no trace in what proves and
+ * counts the samples of a turn. */
 static void sample(struct hd_monitor *m) {
     hd_thread_id thread = atomic_load_explicit(&m->run->channel.cpu_thread, memory_order_acquire);
-    struct hd_watch *w = hd_thread_id_is_none(thread) ? NULL : hd_watch_of_thread(&m->run->watches, thread);
-    if (!hd_thread_id_is_none(thread) && w == NULL) {
+    if (hd_thread_id_is_none(thread)) {
+        return;
+    }
+    struct hd_watch *w = hd_watch_of_thread(&m->run->watches, thread);
+    if (w == NULL) {
         send(m, HD_MSG_CPU_READ);
-    } else if (w != NULL && !w->look.followed) {
-        hd_sampling_take(m, w, HD_MSG_CPU_SAMPLE);
-        hd_capture_late_forget(&w->look.target);
-        w->look.target.last_valid = false;
-        w->look.sampled_turn = 0;
+        return;
+    }
+    struct hd_look_state *s = hd_monitor_look_state(m, w);
+    if (!s->followed) {
+        hd_sampling_take(m, s, HD_MSG_CPU_SAMPLE);
+        hd_capture_late_forget(&s->target);
+        s->target.last_valid = false;
+        s->ring.start_ticks = 0;
     }
 }
 
@@ -36,7 +43,7 @@ void hd_cpu_watch_step(struct hd_monitor *m) {
     if (s->cpu_period_ns == 0 || m->looked_ns < m->cpu.next_ns) {
         return;
     }
-    if (m->was_paused) {
+    if (m->pause.lasts) {
         m->cpu.phase = HD_CPU_OFF;
     }
     uint64_t sample_ns = s->interval_ns * (m->budget.over ? HD_BUDGET_SPREAD : 1);
@@ -48,7 +55,7 @@ void hd_cpu_watch_step(struct hd_monitor *m) {
         sample(m);
         break;
     case HD_CPU_REPORT:
-        sample(m); /* the period's last time has a stack, too */
+        sample(m); /* of the end of the period */
         send(m, HD_MSG_CPU_REPORT);
         break;
     case HD_CPU_DROP:
@@ -60,5 +67,5 @@ void hd_cpu_watch_step(struct hd_monitor *m) {
 }
 
 uint64_t hd_cpu_watch_next(const struct hd_monitor *m) {
-    return m->run->settings.cpu_period_ns != 0 ? m->cpu.next_ns : UINT64_MAX;
+    return m->run->settings.cpu_period_ns != 0 ? m->cpu.next_ns : HD_NEVER;
 }

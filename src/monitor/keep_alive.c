@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Four messages in the manager's time, and a hang's threshold below half of it: at least a quarter of that
- * time lies between the report of a hang and the manager's signal.
+ * There are four messages in the manager's time, and a hang's threshold is below half of it. So at least a
+ * quarter of that time lies between the report of a hang and the manager's signal.
  */
 #include "monitor/keep_alive.h"
 
 #include "os/linux/notify_socket.h"
-
-#define FOR_EVER UINT64_MAX
 
 void hd_keep_alive_open(struct hd_monitor *m) {
     const struct hd_settings *s = &m->run->settings;
     m->keep_alive.fd = s->keep_alive_ns != 0 ? hd_notify_open(s->notify_socket) : -1;
 }
 
-/* A thread whose loop is not certain (preload) may have none: it ends no program. */
-static bool hangs(const struct hd_monitor *m) {
+/* In the preload a thread whose loop is not certain may have no loop, and no program ends for it. */
+static bool hangs(struct hd_monitor *m) {
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
-        bool certain = !m->run->settings.deferred || (w->look.launched && w->look.certain_sent);
-        if (w->look.turn.state == HD_TURN_HANGING && certain) {
+        const struct hd_look_state *s = hd_monitor_look_state(m, w);
+        bool certain = !m->run->settings.deferred || (s->launched && s->certain_sent);
+        if (s->turn.phase == HD_TURN_HANGING && certain) {
             return true;
         }
     }
@@ -45,5 +44,5 @@ void hd_keep_alive_step(struct hd_monitor *m) {
 }
 
 uint64_t hd_keep_alive_next(const struct hd_monitor *m) {
-    return m->run->settings.keep_alive_ns != 0 && !m->keep_alive.withheld ? m->keep_alive.next_ns : FOR_EVER;
+    return m->run->settings.keep_alive_ns != 0 && !m->keep_alive.withheld ? m->keep_alive.next_ns : HD_NEVER;
 }

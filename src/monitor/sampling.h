@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the monitor does about a loop, and what it tells the worker. Monitor: no allocation.
+ * Samples: taken, and put into the ring. Monitor: no allocation. A sample may take 55 ms (hd_capture_take).
  */
 #ifndef HD_SAMPLING_H
 #define HD_SAMPLING_H
 
-#include "monitor/monitor.h"
+#include "monitor/state.h"
 
-/* A message for the worker. False: there was no room. Never for what ends a turn whose TRACK was taken. */
-bool hd_monitor_send(struct hd_monitor *m, const struct hd_message *message);
+/* Takes one sample and sends it as this type of message. It is lost while the worker is behind. */
+void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type);
 
-/* One sample, of this type of message; lost when the worker is behind. */
-void hd_sampling_take(struct hd_monitor *m, struct hd_watch *w, enum hd_message_type type);
-
-/* HD_ACT_*, in their order. */
-void hd_sampling_act(struct hd_monitor *m, struct hd_watch *w, const struct hd_look *look, unsigned actions);
+/* Sends the stack of a thread that gave no answer in time, once it has answered. */
+void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s);
 
 #endif

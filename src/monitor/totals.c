@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures that must survive the process: the monitor's sums, put into the record. No allocation.
+ * The monitor's sums, put into the record: they outlive the process. No allocation.
  */
 #include "monitor/totals.h"
 
-#include "monitor/look.h"
-
-#define WEIGH_NS (1 * HD_NS_PER_S)
+#define PUBLISH_NS (1 * HD_NS_PER_S) /* between two: each time touches much cold memory */
+#define CHECK_NS (1 * HD_NS_PER_S)   /* between two checks of the budget */
 #define COUNT_TRIES 4
-#define TWICE_TICKS \
-    (1ULL << 40) /* some minutes; a sum that is less by more: the counter began anew in a turn */
+#define TWICE_TICKS                                                                         \
+    (1ULL << 40) /* some minutes: a sum that shrank by more says that the counter restarted \
+                  */
 
 static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
     sum->samples += c->samples;
@@ -20,7 +20,7 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
     sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
 }
 
-/* What a loop has counted, with the turn that ended last, which it sums when the next one ends. */
+/* What a loop has counted. Its own sums lack the turn that ended last, and these have it. */
 struct counted {
     uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
 };
@@ -30,56 +30,62 @@ static uint64_t ended_ticks(const struct hd_loop *l, uint64_t *last) {
     return atomic_load_explicit(&l->busy_ticks, memory_order_acquire) + *last;
 }
 
-/* Of one instant, unless a turn ends at each try. */
-static void count(const struct hd_monitor *m, struct hd_watch *w, struct counted *c) {
+/* All of it at one instant, unless a turn ends at each try. */
+static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted *c) {
     struct hd_loop_view view;
     uint64_t last, since;
     unsigned tries = 0;
     do {
-        hd_loop_view(&w->loop, &view);
-        c->busy_ticks = ended_ticks(&w->loop, &last);
-        c->until_ns = hd_ticks_to_clock(m, view.running ? view.turn_ticks : hd_ticks_now(m));
+        hd_loop_view(l, &view);
+        c->busy_ticks = ended_ticks(l, &last);
+        c->until_ns = hd_monitor_ticks_to_ns(m, view.running ? view.turn_ticks : hd_monitor_ticks(m));
         for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
-            c->turns[b] = atomic_load_explicit(&w->loop.histogram[b], memory_order_acquire);
+            c->turns[b] = atomic_load_explicit(&l->histogram[b], memory_order_acquire);
         }
-    } while ((view.word != atomic_load_explicit(&w->loop.word, memory_order_acquire) ||
-              c->busy_ticks != ended_ticks(&w->loop, &since)) &&
+    } while ((view.word != atomic_load_explicit(&l->word, memory_order_acquire) ||
+              c->busy_ticks != ended_ticks(l, &since)) &&
              tries++ < COUNT_TRIES);
     c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->run->clock.ns_per_tick_32))]++;
 }
 
-/* The loop's time since the last sum. The turns that ended in it were no longer, whatever the counter says:
- * one in which the machine was suspended is none for the histogram, and busy for as long as the clock ran. So
- * is one in which the process was stopped, as the runner may note only after it was summed. */
-static void sum_up(struct hd_monitor *m, struct hd_watch *w, const struct counted *c) {
-    uint64_t span_ns = c->until_ns > w->look.summed_ns ? c->until_ns - w->look.summed_ns : 0;
-    uint64_t grew = c->busy_ticks - w->look.summed_ticks;
+/* Takes the turn that ended last out of the histogram. */
+static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
+    uint64_t bucket = hd_turn_bucket(s->last_busy_ns);
+    while (bucket > 0 && c->turns[bucket] == 0) {
+        bucket--;
+    }
+    m->ended.histogram[bucket]--;
+    s->last_busy_ns = 0;
+}
+
+/* Adds the loop's time since the last sum. The turns that ended in that time were not longer than it,
+ * whatever the counter says. A turn in which the machine was suspended is not in the histogram, and was busy
+ * for as long as the clock ran. The same is true of a turn in which the process was stopped: the runner may
+ * store a stop only after its turn was added. */
+static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
+    uint64_t span_ns = c->until_ns > s->until_ns ? c->until_ns - s->until_ns : 0;
+    uint64_t grew = c->busy_ticks - s->ticks;
     uint64_t stopped_ns =
-        atomic_load_explicit(&m->run->record->runner.stopped_ns, memory_order_relaxed) - w->look.stopped_ns;
+        atomic_load_explicit(&m->run->record->runner.stopped_ns, memory_order_relaxed) - s->stopped_ns;
     if (c->until_ns + stopped_ns <= m->run->clock.ns) {
-        stopped_ns = 0; /* perhaps in the turn that runs: when that has ended */
+        stopped_ns = 0; /* the stop may be in the running turn, and is subtracted when that has ended */
     }
     if (grew > 0 - TWICE_TICKS) {
-        grew = 0; /* the last turn had been seen twice, just as it was summed */
+        grew = 0; /* the last sum had the last turn twice: it read the loop between two of its stores */
     }
     uint64_t busy_ns = hd_ticks_to_ns(grew, m->run->clock.ns_per_tick_32);
-    w->look.last_busy_ns = busy_ns != 0 ? busy_ns : w->look.last_busy_ns;
-    bool in_turn = stopped_ns - 1 < w->look.last_busy_ns; /* 0: none was stopped */
+    s->last_busy_ns = busy_ns != 0 ? busy_ns : s->last_busy_ns;
+    bool in_turn = stopped_ns - 1 < s->last_busy_ns; /* false where stopped_ns is 0: unsigned */
     if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
-        uint64_t bucket = hd_turn_bucket(w->look.last_busy_ns);
-        while (bucket > 0 && c->turns[bucket] == 0) {
-            bucket--;
-        }
-        m->ended.histogram[bucket]--;
-        w->look.last_busy_ns = 0;
+        drop_last_turn(m, s, c);
     }
     busy_ns = busy_ns < span_ns ? busy_ns : span_ns;
-    w->look.busy_ns += busy_ns;
-    w->look.idle_ns += span_ns - busy_ns;
-    w->look.summed_ns += span_ns;
-    w->look.summed_ticks += grew;
-    w->look.stopped_ns += stopped_ns;
-    uint64_t *from = in_turn || w->look.idle_ns < stopped_ns ? &w->look.busy_ns : &w->look.idle_ns;
+    s->busy_ns += busy_ns;
+    s->idle_ns += span_ns - busy_ns;
+    s->until_ns += span_ns;
+    s->ticks += grew;
+    s->stopped_ns += stopped_ns;
+    uint64_t *from = in_turn || s->idle_ns < stopped_ns ? &s->busy_ns : &s->idle_ns;
     *from = *from > stopped_ns ? *from - stopped_ns : 0;
 }
 
@@ -93,18 +99,18 @@ static void add_frames(struct hd_totals *sum, const struct hd_frames *f) {
     }
 }
 
-void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_watch *w) {
+void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_look_state *s) {
     struct counted c;
-    count(m, w, &c);
-    sum_up(m, w, &c);
+    count(m, &s->watch->loop, &c);
+    sum_up(m, &s->sums, &c);
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         sum->histogram[b] += c.turns[b];
     }
-    sum->busy_ns += w->look.busy_ns;
-    sum->idle_ns += w->look.idle_ns;
-    add_frames(sum, &w->loop.frames);
-    add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = w->look.pause_max_ns});
-    add_cost(&sum->cost, &w->look.target.cost);
+    sum->busy_ns += s->sums.busy_ns;
+    sum->idle_ns += s->sums.idle_ns;
+    add_frames(sum, &s->watch->loop.frames);
+    add_cost(&sum->cost, &(struct hd_capture_cost){.pause_max_ns = s->sums.pause_max_ns});
+    add_cost(&sum->cost, &s->target.cost);
 }
 
 static uint64_t cpu_so_far(const struct hd_monitor *m) {
@@ -119,7 +125,7 @@ static void publish_costs(struct hd_monitor *m, const struct hd_capture_cost *co
     atomic_store_explicit(&r->cost.restarted_syscalls, cost->restarted_syscalls, memory_order_relaxed);
     atomic_store_explicit(&r->cost.pause_total_ns, cost->pause_total_ns, memory_order_relaxed);
     atomic_store_explicit(&r->cost.pause_max_ns, cost->pause_max_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->cost.late_max_ns, m->late_max_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->cost.late_max_ns, m->late.max_ns, memory_order_relaxed);
     atomic_store_explicit(&r->cost.cpu_ns, cpu_so_far(m), memory_order_relaxed);
 }
 
@@ -138,9 +144,10 @@ void hd_totals_publish(struct hd_monitor *m) {
     struct hd_totals sum = m->ended;
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
-        hd_totals_add(m, &sum, w);
+        hd_totals_add(m, &sum, hd_monitor_look_state(m, w));
     }
-    for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) { /* what lasted for days is one */
+    for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM;
+         b++) { /* the last bucket has all that are longer */
         sum.histogram[HD_TURN_BUCKETS - 1] += sum.histogram[b];
     }
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
@@ -154,15 +161,23 @@ void hd_totals_publish(struct hd_monitor *m) {
     publish_costs(m, &sum.cost);
 }
 
-void hd_totals_check_budget(struct hd_monitor *m, uint64_t now_ns) {
-    uint64_t pause_ns = m->ended.cost.pause_total_ns;
-    if (m->budget.at_ns != 0 && now_ns - m->budget.at_ns < WEIGH_NS) {
+void hd_totals_publish_when_due(struct hd_monitor *m, bool all_idle) {
+    if (all_idle || m->looked_ns >= m->published_ns + PUBLISH_NS) {
+        m->published_ns = m->looked_ns;
+        hd_totals_publish(m);
+    }
+}
+
+void hd_totals_check_budget(struct hd_monitor *m) {
+    uint64_t now_ns = m->now.now_ns, pause_ns = m->ended.cost.pause_total_ns;
+    if (m->budget.at_ns != 0 && now_ns - m->budget.at_ns < CHECK_NS) {
         return;
     }
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
-        uint32_t use = atomic_load_explicit(&hd_watch_at(&m->run->watches, i)->use, memory_order_acquire);
-        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* a leaving one is not among the past yet */
-            pause_ns += hd_watch_at(&m->run->watches, i)->look.target.cost.pause_total_ns;
+        struct hd_watch *w = hd_watch_at(&m->run->watches, i);
+        uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
+        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* m->ended has those that have left */
+            pause_ns += hd_monitor_look_state(m, w)->target.cost.pause_total_ns;
         }
     }
     if (hd_budget_look(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures that must survive the process. Monitor: no allocation.
+ * The sums of all watches, in the record, where they outlive the process. Monitor: no allocation.
  */
 #ifndef HD_TOTALS_H
 #define HD_TOTALS_H
 
-#include "monitor/monitor.h"
+#include "monitor/state.h"
 
 /* Adds what a watch has counted so far to `sum`. */
-void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_watch *w);
+void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_look_state *s);
 
-/* Puts the sums of all watches, past and present, into the record. */
+/* Stores the sums of all watches, also of those that are over, in the record. */
 void hd_totals_publish(struct hd_monitor *m);
 
-/* Holds what was spent so far against the budget, about once a second. */
-void hd_totals_check_budget(struct hd_monitor *m, uint64_t now_ns);
+/* The same after a look, once a second. `all_idle`: in any case, since the monitor may sleep for long. */
+void hd_totals_publish_when_due(struct hd_monitor *m, bool all_idle);
+
+/* Compares the cost of watching so far with the budget, once a second. */
+void hd_totals_check_budget(struct hd_monitor *m);
 
 #endif

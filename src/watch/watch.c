@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * At any moment, from any thread; less than 100 ms. Nothing is allocated but a block of watches where there
- * are many, and what the watched thread answers by.
+ * Any thread, at any moment, for less than 100 ms. Allocates blocks of watches, and the memory by which a
+ * watched thread answers a signal.
  */
 #include "watch/watch.h"
 
@@ -10,11 +10,38 @@
 #include "capture/mailbox.h"
 #include "watch/run.h"
 
-#define BLOCK_BYTES (HD_BLOCK_LOOPS * sizeof(struct hd_watch))
-_Static_assert(BLOCK_BYTES % 8 == 0, "hd_os_memory_clear()");
+_Static_assert(sizeof(struct hd_watch) % 8 == 0, "hd_os_memory_clear()");
 
-/* What threads left in slots that had no next watch: the monitor that might have read it has ended. */
-static void give_what_is_left(struct hd_watch_table *t) {
+static struct hd_watch *block_of(const struct hd_watch_table *t, unsigned index) {
+    return index < HD_BLOCK_LOOPS
+               ? (struct hd_watch *)(uintptr_t)t->watch
+               : atomic_load_explicit(&t->more[index / HD_BLOCK_LOOPS - 1], memory_order_acquire);
+}
+
+struct hd_watch *hd_watch_at(const struct hd_watch_table *t, unsigned index) {
+    return &block_of(t, index)[index % HD_BLOCK_LOOPS];
+}
+
+void *hd_watch_monitor_memory(const struct hd_watch_table *t, unsigned index) {
+    return block_of(t, index) + HD_BLOCK_LOOPS;
+}
+
+struct hd_watch *hd_watch_next_on(const struct hd_watch_table *t, unsigned *i) {
+    for (unsigned n = hd_watch_slots(t); *i < n;) {
+        struct hd_watch *w = hd_watch_at(t, (*i)++);
+        if (atomic_load_explicit(&w->use, memory_order_acquire) == HD_WATCH_ON) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
+static size_t block_bytes(const struct hd_watch_table *t) {
+    return HD_BLOCK_LOOPS * (sizeof(struct hd_watch) + t->monitor_bytes);
+}
+
+/* Thread memory in slots that had no further watch. The monitor that might have read it has ended. */
+static void give_left_memory(struct hd_watch_table *t) {
     for (unsigned i = 0, n = atomic_load(&t->slots); i < n; i++) {
         void *memory = atomic_load(&hd_watch_at(t, i)->left);
         if (memory != NULL) {
@@ -24,9 +51,9 @@ static void give_what_is_left(struct hd_watch_table *t) {
 }
 
 void hd_watch_clear_all(struct hd_watch_table *t) {
-    give_what_is_left(t);
+    give_left_memory(t);
     for (unsigned i = 0; i < HD_BLOCKS - 1 && t->more[i] != NULL; i++) {
-        hd_os_memory_clear(t->more[i], BLOCK_BYTES);
+        hd_os_memory_clear(t->more[i], block_bytes(t));
     }
 }
 
@@ -43,15 +70,16 @@ void hd_watch_leave(struct hd_run *r) {
     atomic_fetch_sub(&r->watches.entering, 1);
 }
 
-/* The block that slot `i` is in is there from now on; false: there is no memory for it. */
+/* Takes the block that slot `i` is in, if no thread has done so. False: there is no memory for it. */
 static bool have_block(struct hd_run *r, unsigned i) {
     if (i < HD_BLOCK_LOOPS || atomic_load(&r->watches.more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
         return true;
     }
-    struct hd_watch *none = NULL, *made = hd_os_memory_take(BLOCK_BYTES);
+    size_t bytes = block_bytes(&r->watches);
+    struct hd_watch *none = NULL, *made = hd_os_memory_take(bytes);
     if (made != NULL &&
         !atomic_compare_exchange_strong(&r->watches.more[i / HD_BLOCK_LOOPS - 1], &none, made)) {
-        hd_os_memory_give(made, BLOCK_BYTES); /* another thread was quicker */
+        hd_os_memory_give(made, bytes); /* another thread was quicker */
     }
     return made != NULL;
 }
@@ -71,7 +99,11 @@ static struct hd_watch *claim(struct hd_run *r) {
     return NULL;
 }
 
-/* What a watch on the calling thread has left that a stop has ended. */
+static bool is_this_thread(hd_thread_id thread) {
+    return hd_thread_id_equal(thread, hd_thread_id_self());
+}
+
+/* Gives the memory back of a watch on the calling thread that a stop has ended. */
 static void give_left_over(void) {
     void *memory = hd_capture_thread_left_over();
     if (memory != NULL) {
@@ -79,18 +111,18 @@ static void give_left_over(void) {
     }
 }
 
-/* A stop goes on, or is over: our stack is not read any more when this returns. */
 void hd_watch_leave_stopped(void) {
     uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
     hd_run_wait_changed(until_ns);
     give_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
-    if (own != NULL && hd_thread_id_equal(own->thread, hd_thread_id_self())) {
-        (void)hd_capture_thread_leave(own); /* not closed yet: better lost */
+    if (own != NULL && is_this_thread(own->thread)) {
+        (void)hd_capture_thread_leave(own); /* not closed yet: its memory is lost */
     }
 }
 
-/* What the main thread did since the start was the launch, if no loop was idle yet. */
+/* When the loop of the calling thread started. The main thread launches from the run's start until a loop is
+ * idle. */
 static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     uint64_t started_ns = r->record->options.started_ns;
     bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&r->record->turns.launch_ns) == 0;
@@ -114,9 +146,7 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
     give_left_over();
     size_t bytes = hd_capture_thread_bytes();
     const struct hd_mailbox *other = hd_capture_own_mailbox();
-    bool second =
-        other != NULL &&
-        hd_thread_id_equal(other->thread, hd_thread_id_self()); /* signals find the first one's mailbox */
+    bool second = other != NULL && is_this_thread(other->thread); /* signals find the first watch's mailbox */
     w->mailbox = NULL;
     w->thread_memory = second ? NULL : atomic_exchange(&w->left, NULL);
     if (!second && w->thread_memory == NULL) {
@@ -149,7 +179,7 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
     uint32_t use = HD_WATCH_NEW;
     atomic_store(&w->use, HD_WATCH_NEW);
     if (atomic_load(&r->channel.closed) && atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_CLAIMED)) {
-        if (w->mailbox != NULL) { /* it came after a stop's last look: nobody else closes it */
+        if (w->mailbox != NULL) { /* it came after the monitor had closed all: this thread closes it */
             hd_capture_thread_closed(w->mailbox);
         }
         atomic_store(&w->use, HD_WATCH_FREE);
@@ -177,13 +207,12 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
 }
 
 static void remove_watch(struct hd_run *r, struct hd_watch *w) {
-    if (!hd_thread_id_equal(
-            hd_loop_thread(&w->loop),
-            hd_thread_id_self())) { /* a handle of a run before: the slot is another thread's by now */
+    if (!is_this_thread(
+            hd_loop_thread(&w->loop))) { /* a handle of an earlier run: the slot has another watch */
         give_left_over();
         return;
     }
-    void *memory = w->thread_memory; /* read before the slot is given back: it may be another's at once */
+    void *memory = w->thread_memory; /* read while the slot is ours */
     uint32_t use = atomic_load(&w->use);
     bool late = false;
     while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
@@ -196,15 +225,15 @@ static void remove_watch(struct hd_run *r, struct hd_watch *w) {
         late = atomic_load(&w->use) == HD_WATCH_LEAVING;
         break;
     }
-    if (!late) { /* the monitor has closed it, for us or for a stop, and its mailbox says so */
+    if (!late) { /* the monitor has closed it, and its mailbox says so */
         give_left_over();
         return;
     }
     struct hd_mailbox *mailbox = memory != NULL ? hd_capture_own_mailbox() : NULL;
     if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
-        return; /* a handler runs on that memory: better lost */
+        return; /* a handler runs on that memory, which is lost */
     }
-    /* the slot's next watch has it; what an earlier one left there is nobody's any more */
+    /* the slot's next watch takes it; no thread uses what an earlier one left there */
     memory = atomic_exchange(&w->left, memory);
     if (memory != NULL) {
         hd_os_memory_give(memory, hd_capture_thread_bytes());

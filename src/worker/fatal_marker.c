@@ -79,8 +79,9 @@ static void map_note(struct hd_worker *k, struct hd_turn *h, const char *name) {
     }
     uint8_t *page = page_of(k, h);
     if (hd_os_memory_of_file(page, HD_FATAL_MARKER_BYTES, h->report.mapped - 1) == 0) {
-        atomic_store_explicit(&w->note_start_ns, h->times.start_ns, memory_order_relaxed);
-        atomic_store_explicit(&w->note, (_Atomic uint64_t *)(void *)page, memory_order_release);
+        atomic_store_explicit(&w->worker.fatal_marker_start_ns, h->times.start_ns, memory_order_relaxed);
+        atomic_store_explicit(&w->worker.fatal_marker, (_Atomic uint64_t *)(void *)page,
+                              memory_order_release);
     }
 }
 
@@ -88,7 +89,7 @@ static void map_note(struct hd_worker *k, struct hd_turn *h, const char *name) {
 static void unmap_note(struct hd_worker *k, const struct hd_turn *h) {
     struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(k, h);
-    atomic_compare_exchange_strong(&w->note, &page, NULL);
+    atomic_compare_exchange_strong(&w->worker.fatal_marker, &page, NULL);
     (void)hd_os_memory_of_file(page_of(k, h), HD_FATAL_MARKER_BYTES, -1);
     if (h->report.mapped != h->report.note) {
         hd_os_close(h->report.mapped - 1);

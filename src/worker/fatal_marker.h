@@ -7,7 +7,7 @@
 
 #include "worker/worker.h"
 
-/* The report of a hang that lasts was written, or the hang is over. For hd_ports.note. */
+/* The report of a hang that lasts was written, or the hang is over. For hd_ports.fatal_marker. */
 void hd_fatal_marker_update(struct hd_worker *k, struct hd_turn *h, bool over);
 
 #endif

@@ -254,8 +254,8 @@ static void fill_cause(struct hd_worker *k, const struct hd_turn *h, bool comple
 }
 
 static void update_marker(struct hd_worker *k, struct hd_turn *h, bool over) {
-    if (k->run->ports.note != NULL) {
-        k->run->ports.note(k, h, over);
+    if (k->run->ports.fatal_marker != NULL) {
+        k->run->ports.fatal_marker(k, h, over);
     }
 }
 

@@ -145,7 +145,7 @@ void hd_sample_add(struct hd_worker *k, struct hd_turn *h, const struct hd_messa
     bool changed = hd_samples_differ(h, &now) || first;
     hd_samples_add(h, &now, msg->excluded_ns);
     if (changed) {
-        atomic_store_explicit(&w->changed_ns, c->at_ns, memory_order_relaxed);
+        atomic_store_explicit(&w->worker.changed_ns, c->at_ns, memory_order_relaxed);
     }
     uint64_t age_ns = c->at_ns - h->times.start_ns;
     h->times.excluded_ns = msg->excluded_ns;
@@ -158,7 +158,7 @@ void hd_sample_add_late(struct hd_worker *k, struct hd_turn *h, const struct hd_
     bool news = !h->samples.has_stack;
     (void)place_stack(k, h, c, &answer);
     if (hd_samples_differ(h, &answer)) {
-        atomic_store_explicit(&hd_watch_at(&k->run->watches, h->loop.slot)->changed_ns, hd_os_now_ns(),
+        atomic_store_explicit(&hd_watch_at(&k->run->watches, h->loop.slot)->worker.changed_ns, hd_os_now_ns(),
                               memory_order_relaxed);
     }
     hd_samples_answer(h, &answer);

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "monitor/look.h"
 #include "monitor/totals.h"
+#include "monitor/watches.h"
 
 #define MS HD_NS_PER_MS
 #define SECOND HD_NS_PER_S
@@ -63,7 +63,7 @@ static int begin(void **state) {
     pass(SECOND);
     hd_clock_pair(&run.clock, counter, ns);
     hd_loop_init(loop(), NULL, hd_thread_id_of(1), true, 1ULL << 32, counter, false);
-    run.watches.watch[0].look.summed_ns = ns;
+    m.look[0].sums.until_ns = ns;
     run.watches.watch[0].use = HD_WATCH_ON;
     run.watches.slots = 1;
     return 0;
@@ -233,15 +233,16 @@ static void a_hang_that_has_ended_is_no_longer_when_its_watch_is_closed(void **s
     (void)state;
     struct hd_watch *w = &run.watches.watch[0];
     begin_turn();
-    w->look.turn = (struct hd_turn_state){
-        .state = HD_TURN_HANGING, .turn = counter, .turn_ns = ns, .threshold_ns = SECOND};
-    w->look.tracked_turn = counter;
-    w->look.launched = true;
+    struct hd_look_state *s = hd_monitor_look_state(&m, w);
+    s->turn = (struct hd_turn_state){
+        .phase = HD_TURN_HANGING, .start_ticks = counter, .start_ns = ns, .threshold_ns = SECOND};
+    s->tracked_ticks = counter;
+    s->launched = true;
     atomic_store(&w->loop.flags, HD_FLAG_TRACKED);
     pass(3 * SECOND);
     end_turn();
     pass(2 * SECOND);
-    hd_monitor_close_watch(&m, w);
+    hd_watches_close(&m, w);
     assert_int_equal(record.hangs.count, 1);
     assert_in_range(record.hangs.total_ns, 3 * SECOND - MS, 3 * SECOND + MS);
 }

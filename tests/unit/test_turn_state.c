@@ -26,8 +26,8 @@ struct run {
 static unsigned look(struct run *r, struct hd_look extra) {
     extra.now_ns = r->now_ns;
     extra.running = r->running;
-    extra.turn_ns = r->turn_ns;
-    extra.turn = r->turn_ns;
+    extra.start_ns = r->turn_ns;
+    extra.start_ticks = r->turn_ns;
     extra.changed_ns = r->changed_ns;
     unsigned actions = hd_turn_state_step(&r->state, &extra, &limits);
     r->looks++;
@@ -56,7 +56,7 @@ static void run_for(struct run *r, uint64_t ns) {
 
 static void end_turn(struct run *r, uint64_t after_ns) {
     r->running = false;
-    look(r, (struct hd_look){.ended_known = r->state.state >= HD_TURN_TRACKED,
+    look(r, (struct hd_look){.ended_known = r->state.phase >= HD_TURN_TRACKED,
                              .ended_ns = r->turn_ns + after_ns});
 }
 
@@ -66,7 +66,7 @@ static void a_short_turn_leaves_no_trace(void **state) {
     run_for(&r, 60 * MS);
     end_turn(&r, 60 * MS);
     assert_int_equal(r.tracks + r.samples + r.opens + r.ends + r.forgets, 0);
-    assert_int_equal(r.state.state, HD_TURN_IDLE);
+    assert_int_equal(r.state.phase, HD_TURN_IDLE);
 }
 
 /* Below the threshold of a hang; from that on it is a hang. A turn that was none is no frame. */
@@ -213,8 +213,8 @@ static void a_new_turn_ends_the_one_before(void **state) {
     assert_int_equal(r.ends, 1);
     assert_int_equal(r.state.duration_ns, 690 * MS);
     look(&r, (struct hd_look){0});
-    assert_int_equal(r.state.state, HD_TURN_RUNNING);
-    assert_int_equal(r.state.turn_ns, r.turn_ns);
+    assert_int_equal(r.state.phase, HD_TURN_RUNNING);
+    assert_int_equal(r.state.start_ns, r.turn_ns);
 }
 
 static void equal_stacks_back_off_by_fibonacci_and_a_tenth(void **state) {

@@ -82,6 +82,6 @@ bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h, co
     }
     /* in a launch it may turn out later where the loop waits */
     may &= !how.served && (how.epoll >= 0 || h->state == HANGDOG_STATE_LAUNCH);
-    atomic_store_explicit(&w->wants_equal, may, memory_order_relaxed);
+    atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;
 }

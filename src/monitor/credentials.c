@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "monitor/follow.h"
+#include "monitor/credentials.h"
 
 #include <errno.h>
 
 #include "watch/follow.h"
 
 #define PARKED_NS (1 * HD_NS_PER_S)
-#define EARLY_NS (100 * HD_NS_PER_MS) /* a loop that ticks each second is not to wake us twice */
+#define EARLY_NS (100 * HD_NS_PER_MS) /* so that a loop that ticks each second does not wake us twice */
 #define RUNNING_NS (2 * HD_NS_PER_S)
 
 static void end_threads(struct hd_monitor *m, bool filtered) {
@@ -14,7 +14,7 @@ static void end_threads(struct hd_monitor *m, bool filtered) {
     if (m->run->ports.exceeds != NULL) {
         m->run->ports.exceeds(filtered);
     }
-    hd_run_wake(m->run); /* ourselves, where we are about to park */
+    hd_run_wake(m->run); /* this thread may be about to park */
 }
 
 static void confine(void *unused) {
@@ -26,13 +26,13 @@ static bool worker_exceeds(const struct hd_monitor *m) {
     return (atomic_load(&m->run->channel.followed[HD_RUN_WORKER]) & 1) != 0;
 }
 
-/* The monitor's; a next one begins with zeros. */
+/* The next run's monitor is another thread, and starts with zeros. */
 static __thread struct {
-    uint64_t checked_ns; /* when the main thread's rights were compared with ours */
-    bool may_have_run;   /* the main thread, since then */
+    uint64_t checked_ns; /* when the credentials were last compared */
+    bool may_have_run;   /* the main thread may have run since then */
 } self;
 
-void hd_monitor_follow(struct hd_monitor *m, bool parks) {
+void hd_monitor_credentials_check(struct hd_monitor *m, bool parks) {
     uint64_t now_ns = hd_os_now_ns();
     uint64_t ago_ns = now_ns - self.checked_ns;
     self.may_have_run = true;
@@ -49,10 +49,10 @@ void hd_monitor_follow(struct hd_monitor *m, bool parks) {
     if (rc == -EPERM || (rc >= 0 && worker_exceeds(m))) {
         end_threads(m, rc == -EPERM && hd_follow_is_filter());
     } else if (rc > 0) {
-        (void)hd_follow_request(m->run); /* the worker's turn */
+        (void)hd_follow_request(m->run); /* the worker has to follow too */
     }
 }
 
-uint64_t hd_monitor_follow_next(void) {
-    return self.may_have_run ? self.checked_ns + PARKED_NS - EARLY_NS : UINT64_MAX;
+uint64_t hd_monitor_credentials_next(void) {
+    return self.may_have_run ? self.checked_ns + PARKED_NS - EARLY_NS : HD_NEVER;
 }

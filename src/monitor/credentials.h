@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The main thread may give up a right by a system call that no function of ours sees. The monitor finds that
+ * out, and our threads give it up too. Monitor.
+ */
+#ifndef HD_MONITOR_CREDENTIALS_H
+#define HD_MONITOR_CREDENTIALS_H
+
+#include "monitor/state.h"
+
+/* Answers a request at once. Else compares the credentials each two seconds, or each second where the monitor
+ * is about to park: a read of one file of /proc, some 10 us. Our threads end where they cannot have as few
+ * rights as the main thread. */
+void hd_monitor_credentials_check(struct hd_monitor *m, bool parks);
+
+/* When a parked monitor has to compare them again; HD_NEVER: the main thread has not run since. */
+uint64_t hd_monitor_credentials_next(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "monitor/followed.h"
+
+#include "monitor/send.h"
+
+void hd_followed_end(struct hd_monitor *m, struct hd_look_state *s, const struct hd_message *last) {
+    hd_monitor_send(m, last);
+    hd_capture_late_forget(&s->target);
+    s->followed = false;
+    m->ring.followed--;
+}
+
+/* A thread without a known loop is launching for as long as it lives. The worker follows it until another
+ * turn needs its place. */
+static bool only_launches(const struct hd_monitor *m, const struct hd_look_state *s) {
+    return m->run->settings.deferred && !s->launched &&
+           !atomic_load_explicit(&s->watch->loop.sure, memory_order_relaxed);
+}
+
+/* The turn that gives its place to `next`; NULL: no turn does. A thread without a loop does so first, the
+ * main one last of these. For a hang a turn below its threshold does so too. */
+static struct hd_look_state *that_gives_place(struct hd_monitor *m, const struct hd_look_state *next) {
+    struct hd_look_state *found = NULL;
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {
+        struct hd_look_state *s = hd_monitor_look_state(m, hd_watch_at(&m->run->watches, i));
+        bool young = next->turn.phase == HD_TURN_HANGING && s->turn.phase == HD_TURN_TRACKED;
+        if (s != next && s->followed &&
+            (only_launches(m, s) || (young && (found == NULL || !only_launches(m, found))))) {
+            found = s;
+        }
+    }
+    return found;
+}
+
+static bool has_place(struct hd_monitor *m, const struct hd_look_state *next) {
+    struct hd_look_state *gives = m->ring.followed < HD_FOLLOWED_MAX ? NULL : that_gives_place(m, next);
+    if (gives != NULL && hd_ring_free(&m->run->channel.ring) > 2 * HD_RING_RESERVE) {
+        hd_followed_end(m, gives,
+                        &(struct hd_message){.type = HD_MSG_FORGET,
+                                             .loop = gives->watch->index,
+                                             .generation = gives->watch->generation});
+    }
+    return m->ring.followed < HD_FOLLOWED_MAX;
+}
+
+void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_message message) {
+    message.type = HD_MSG_TRACK;
+    message.thread = s->target.thread;
+    message.at_ns = s->turn.start_ns;
+    message.sched = s->first.sched;
+    message.begun_ns = s->first.at_ns;
+    message.sched_known = s->first.sched_known;
+    s->followed = has_place(m, s) && hd_monitor_send(m, &message);
+    m->ring.followed += s->followed;
+    s->target.last_valid = false; /* its first sample cannot be proven by one that the worker has not */
+}

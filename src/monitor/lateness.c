@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "monitor/lateness.h"
+
+#include "capture/linux/target.h"
+#include "os/linux/proc_text.h"
+
+#define UNREAD_NS (5 * HD_NS_PER_MS)  /* statistics older than so much lateness are read again */
+#define OWN_READ_NS (1 * HD_NS_PER_S) /* the least time between two reads while no loop runs */
+#define UNKNOWN (UINT64_MAX / 2)      /* as lateness */
+
+/* The signal handler reads memory by a system call where it mends a call that our signal broke. */
+static bool may_read_memory(void) {
+    char byte, copy;
+    return hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&byte, &copy, 1) == 1;
+}
+
+/* The preload's runner has tried what the handler does under a filter. The library cannot know which calls
+ * end the program there. */
+void hd_lateness_open(struct hd_monitor *m) {
+    struct hd_target own = {0};
+    struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
+    (void)hd_target_open(&own, hd_thread_id_self());
+    (void)hd_target_status(&own, &status);
+    hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
+                               ? status.filters
+                               : HD_FILTERS_UNKNOWN);
+    m->late.schedstat_fd = own.schedstat_fd; /* it closes with the thread's descriptor table */
+    own.schedstat_fd = -1;
+    hd_target_close(&own);
+    hd_lateness_is_unknown(m);
+}
+
+uint64_t hd_lateness_own_delay(struct hd_monitor *m) {
+    struct hd_sched now;
+    struct hd_target own = {.schedstat_fd = m->late.schedstat_fd, .status_fd = -1};
+    if (hd_capture_sched(&own, &now) != 0) {
+        return 0;
+    }
+    uint64_t delay_ns = now.delay_ns - m->late.sched.delay_ns;
+    m->late.sched = now;
+    return delay_ns;
+}
+
+void hd_lateness_is_unknown(struct hd_monitor *m) {
+    m->late.unread_ns = UNKNOWN;
+}
+
+void hd_lateness_start_look(struct hd_monitor *m, uint64_t now_ns) {
+    uint64_t planned_ns = m->late.planned_ns;
+    uint64_t late_ns = planned_ns != 0 && now_ns > planned_ns ? now_ns - planned_ns : 0;
+    uint64_t own_delay_ns = late_ns > HD_LATE_NS ? hd_lateness_own_delay(m) + m->late.overtime_ns : 0;
+    m->now = (struct hd_this_look){.now_ns = now_ns,
+                                   .late_ns = late_ns,
+                                   .own_delay_ns = own_delay_ns,
+                                   .napped_ns = hd_capture_napped_ns()};
+    m->late.overtime_ns = 0;
+    m->late.max_ns = late_ns > m->late.max_ns ? late_ns : m->late.max_ns;
+}
+
+uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns) {
+    uint64_t now_ns = m->now.now_ns;
+    m->late.unread_ns = m->now.late_ns > HD_LATE_NS ? 0 : m->late.unread_ns + m->now.late_ns;
+    if (next_ns != HD_NEVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
+        m->late.overtime_ns = hd_capture_napped_ns() - m->now.napped_ns; /* no stop of the process */
+        return now_ns;
+    }
+    if (m->late.unread_ns > UNREAD_NS && (next_ns != HD_NEVER || now_ns - m->late.read_ns >= OWN_READ_NS)) {
+        hd_lateness_own_delay(m);
+        m->late.read_ns = now_ns;
+        m->late.unread_ns = 0;
+    }
+    return next_ns;
+}
+
+void hd_lateness_read_thread(struct hd_look_state *s) {
+    s->thread.sched_known = hd_capture_sched(&s->target, &s->thread.sched) == 0;
+    if (s->thread.sched_known) {
+        hd_capture_sched_now(&s->target, &s->thread.sched);
+    }
+}
+
+/* A thread whose running turn was looked at before: what it ran, and what we waited, explains a part of the
+ * time since then. */
+static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *before,
+                            const struct hd_sched *now) {
+    uint64_t ran_ns = (now->cpu_ns - before->cpu_ns) + (now->delay_ns - before->delay_ns);
+    uint64_t window_ns = m->now.now_ns - m->looked_ns;
+    uint64_t explained_ns = m->now.own_delay_ns > ran_ns ? m->now.own_delay_ns : ran_ns;
+    if (window_ns <= explained_ns || window_ns - explained_ns <= HD_LATE_NS) {
+        return 0;
+    }
+    if (ran_ns > HD_NS_PER_MS) {
+        return window_ns - explained_ns; /* the thread ran until the stop: exact */
+    }
+    /* the thread was blocked, and the stop began somewhere between the two looks: at half of that time */
+    return m->now.late_ns - m->now.own_delay_ns + (window_ns - m->now.late_ns) / 2;
+}
+
+/* Only lateness counts that neither our own wait for a CPU nor the thread's running accounts for. What the
+ * thread did is known where the last look found it in a turn. Of a turn that started since then, our own
+ * wait is all there is. */
+uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s) {
+    struct hd_sched before = s->thread.sched;
+    bool known = s->thread.sched_known;
+    bool in_turn = s->turn.phase != HD_TURN_IDLE;
+    bool rests = known && s->thread.blocked && m->now.late_ns <= HD_LATE_NS &&
+                 hd_capture_rests(&s->target, &s->thread.sched);
+    if (!rests) {
+        hd_lateness_read_thread(s);
+    }
+    if (m->now.late_ns <= m->now.own_delay_ns + HD_LATE_NS || !s->thread.sched_known || (in_turn && !known)) {
+        return 0;
+    }
+    return in_turn ? unexplained(m, &before, &s->thread.sched) : m->now.late_ns - m->now.own_delay_ns;
+}

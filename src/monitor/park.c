@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A loop wakes us where its mark finds HD_FLAG_PARKED. Its word is to be believed HD_SETTLE_NS after the flag
+ * was set, and not before (loop/loop.h). So the monitor sets the flags, looks once more, and then parks.
+ */
+#include "monitor/park.h"
+
+#include <errno.h>
+
+#include "monitor/cpu_watch.h"
+#include "monitor/credentials.h"
+#include "monitor/keep_alive.h"
+#include "monitor/lateness.h"
+
+/* Every loop is to wake us when it runs. */
+static void request_wakes(struct hd_monitor *m) {
+    if (m->park.requested_ns != 0) {
+        return;
+    }
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
+        atomic_fetch_or_explicit(&w->loop.flags, HD_FLAG_PARKED, memory_order_seq_cst);
+    }
+    m->park.requested_ns = hd_os_now_ns();
+}
+
+static void withdraw_request(struct hd_monitor *m) {
+    if (m->park.requested_ns == 0) {
+        return;
+    }
+    unsigned i = 0;
+    for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
+        atomic_fetch_and_explicit(&w->loop.flags, ~HD_FLAG_PARKED, memory_order_seq_cst);
+    }
+    m->park.requested_ns = 0;
+}
+
+/* Whether every loop will wake us still: a loop that has run since took its flag off, and may run no more. */
+static bool all_will_wake(const struct hd_monitor *m) {
+    for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
+        struct hd_watch *w = hd_watch_at(&m->run->watches, i);
+        uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
+        bool wakes = use == HD_WATCH_ON &&
+                     (atomic_load_explicit(&w->loop.flags, memory_order_seq_cst) & HD_FLAG_PARKED) != 0;
+        if (use == HD_WATCH_NEW || use == HD_WATCH_LEAVING || (use == HD_WATCH_ON && !wakes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* That time, or when something else is due. */
+static uint64_t earlier(const struct hd_monitor *m, uint64_t ns) {
+    uint64_t cpu_ns = hd_cpu_watch_next(m), alive_ns = hd_keep_alive_next(m);
+    ns = cpu_ns < ns ? cpu_ns : ns;
+    return alive_ns < ns ? alive_ns : ns;
+}
+
+static bool wait_was_woken(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
+    return hd_os.futex_wait((uint32_t *)&m->run->channel.wake, seen, until_ns, false) != -ETIMEDOUT;
+}
+
+static void note_wake(struct hd_monitor *m) {
+    withdraw_request(m);
+    m->park.awake_until_ns = hd_os_now_ns() + m->look_ns;
+}
+
+/* Sleeps until a loop runs, or until the next look at a loop whose turn has not changed for long. Every other
+ * loop was idle at a look that came long enough after the flags were set. */
+static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
+    hd_monitor_credentials_check(m, true);
+    uint64_t check_ns = hd_monitor_credentials_next();
+    until_ns = earlier(m, until_ns < check_ns ? until_ns : check_ns);
+    m->late.planned_ns = until_ns;
+    /* `seen` is older than the check: a flag that is taken off from now on changes the word */
+    if (all_will_wake(m) && !wait_was_woken(m, seen, until_ns)) {
+        return; /* the flags stay set */
+    }
+    note_wake(m);
+    m->park.was_parked = true;
+}
+
+/* Waits for the next look without a park. After a wake the monitor stays awake for an interval: a busy loop
+ * is not to wake it at each of its turns. After a park it sets the flags at once. So a loop that only ticks
+ * costs two wakes a tick: the second look finds it idle, with its flag set long ago. */
+static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may_park) {
+    uint64_t until_ns = next_ns;
+    bool request = m->park.was_parked;
+    if (may_park && m->looked_ns < m->park.awake_until_ns) {
+        until_ns = m->park.awake_until_ns;
+    } else if (may_park) {
+        until_ns = hd_os_now_ns() + HD_SETTLE_NS + HD_SETTLE_NS / 4;
+        request = true;
+    }
+    until_ns = earlier(m, until_ns < next_ns ? until_ns : next_ns);
+    m->park.was_parked = false;
+    if (request) {
+        request_wakes(m);
+    } else {
+        withdraw_request(m);
+    }
+    if (wait_was_woken(m, seen, until_ns)) {
+        note_wake(m);
+    }
+    m->late.planned_ns = until_ns; /* a look that a turn's end wakes comes before: it is early, not late */
+}
+
+void hd_park_wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
+    /* all loops are idle; or the running one has run for long and is looked at rarely, and so are the others
+     */
+    bool may_park = next_ns > m->looked_ns + m->look_ns + m->look_ns / 2;
+    bool settled = m->park.requested_ns != 0 && m->looked_ns >= m->park.requested_ns + HD_SETTLE_NS;
+    if (may_park && settled) {
+        park(m, seen, next_ns);
+    } else {
+        doze(m, seen, next_ns, may_park);
+    }
+    if (next_ns == HD_NEVER) {
+        hd_lateness_is_unknown(m);
+    }
+}

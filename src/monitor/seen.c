@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "monitor/seen.h"
+
+static uint64_t marked_ns(const struct hd_monitor *m, const struct hd_loop_view *view) {
+    return hd_monitor_ticks_to_ns(m, view->word >> HD_ACTIVITY_BITS);
+}
+
+/* When the turn started that ended last, in ticks. */
+static uint64_t last_turn(const struct hd_loop *l, const struct hd_loop_view *idle) {
+    return (idle->word >> HD_ACTIVITY_BITS) - atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
+}
+
+/* The thread is in a wait that was found to be idle after it had started. *since: when it started, in ticks.
+ */
+static bool is_late_wait(const struct hd_loop *l, uint64_t *since) {
+    const _Atomic uint8_t *waiting = atomic_load_explicit(&l->waiting, memory_order_acquire);
+    if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
+        return false;
+    }
+    *since = atomic_load_explicit(&l->waiting_since, memory_order_acquire);
+    return atomic_load_explicit(&l->waiting, memory_order_relaxed) == waiting;
+}
+
+/* In this turn the program gave its terminal to a child, and the user talks to the child. Or the thread waits
+ * for its turn at the loop, which another thread serves. */
+static bool is_ignored(const struct hd_loop *l, const struct hd_loop_view *view) {
+    uint64_t ignored = atomic_load_explicit(&l->ignored_turn, memory_order_relaxed);
+    return ignored != 0 && ignored == view->turn_ticks;
+}
+
+static bool is_expected(const struct hd_loop *l) {
+    return atomic_load_explicit(&l->expected, memory_order_relaxed) != 0;
+}
+
+/* Idle, or not watched now. */
+static bool counts_as_idle(const struct hd_monitor *m, const struct hd_loop *l,
+                           const struct hd_loop_view *view) {
+    return !view->running || is_expected(l) ||
+           atomic_load_explicit(&m->run->channel.paused, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&l->lost, memory_order_relaxed) || is_ignored(l, view);
+}
+
+static void end_launch(struct hd_monitor *m, struct hd_look_state *s, uint64_t idle_ns) {
+    uint64_t none = 0;
+    s->launched = true;
+    atomic_compare_exchange_strong(&m->run->record->turns.launch_ns, &none,
+                                   idle_ns - m->run->record->options.started_ns);
+}
+
+static void set_end(struct hd_look *look, uint64_t ended_ns) {
+    look->ended_known = true;
+    look->ended_ns = ended_ns;
+}
+
+/* A wait was known for the loop's only when it was over. The running turn started when that wait ended, and
+ * the turn before ended when it started. */
+static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
+    const struct hd_loop *l = &s->watch->loop;
+    struct hd_findings *f = &s->findings;
+    uint64_t to = atomic_load_explicit(&l->waited_to, memory_order_acquire);
+    if (to == f->waited_to) {
+        return;
+    }
+    f->waited_to = to;
+    uint64_t to_ns = hd_monitor_ticks_to_ns(m, to);
+    uint64_t from_ns = hd_monitor_ticks_to_ns(m, atomic_load_explicit(&l->waited_from, memory_order_relaxed));
+    f->start_min_ns = to_ns > f->start_min_ns ? to_ns : f->start_min_ns;
+    if (s->turn.phase != HD_TURN_IDLE && from_ns >= s->turn.start_ns && !look->ended_known) {
+        set_end(look, from_ns);
+    }
+}
+
+/* What the recogniser has found out since the last look: when the launch ended, or that the loop is another
+ * one. */
+static void apply_findings(struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
+    const struct hd_loop *l = &s->watch->loop;
+    struct hd_findings *f = &s->findings;
+    uint64_t launched = atomic_load_explicit(&l->launched, memory_order_acquire);
+    uint32_t changes = atomic_load_explicit(&l->changes, memory_order_acquire);
+    uint64_t resumed = atomic_load_explicit(&l->resumed, memory_order_acquire);
+    bool ends_launch = !s->launched && launched != 0;
+    if (ends_launch || changes != f->changes || resumed != f->resumed) {
+        f->start_min_ns = resumed != 0 ? hd_monitor_ticks_to_ns(m, resumed) : look->now_ns;
+        f->resumed = resumed;
+        f->changes = changes;
+        look->void_turn |= !ends_launch;
+    }
+    if (ends_launch) {
+        set_end(look, hd_monitor_ticks_to_ns(m, launched));
+        end_launch(m, s, look->ended_ns);
+    }
+    apply_ended_wait(m, s, look);
+}
+
+/* Finds out when the turn ended that the last look was about, if it did. */
+static void find_end(const struct hd_monitor *m, struct hd_look_state *s, const struct hd_loop_view *view,
+                     struct hd_look *look) {
+    const struct hd_loop *l = &s->watch->loop;
+    bool tracked = s->tracked_ticks != 0;
+    if (tracked && (atomic_load_explicit(&l->flags, memory_order_seq_cst) & HD_FLAG_TRACKED) == 0) {
+        uint64_t end_ns =
+            hd_monitor_ticks_to_ns(m, atomic_load_explicit(&l->tracked_end, memory_order_relaxed));
+        set_end(look, look->ended_known && look->ended_ns < end_ns ? look->ended_ns : end_ns);
+        s->tracked_ticks = 0;
+    } else if (tracked && !view->running) {
+        set_end(look, marked_ns(m, view)); /* it ended just as the flag was set: the mark says when */
+    } else if (s->turn.phase == HD_TURN_RUNNING && !view->running &&
+               look->start_ticks == s->turn.start_ticks) {
+        look->ended_known = true; /* this look is late: the turn was to be tracked, and is over */
+    }
+}
+
+void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns, struct hd_look *look) {
+    struct hd_loop *l = &s->watch->loop;
+    struct hd_loop_view view;
+    uint64_t since = 0; /* gcc at -O2 does not see that it is set where it is read */
+    hd_loop_view(l, &view);
+    bool late_wait = is_late_wait(l, &since);
+    uint64_t start_ticks = view.running ? view.turn_ticks : last_turn(l, &view);
+    *look = (struct hd_look){.now_ns = now_ns,
+                             .running = !late_wait && !counts_as_idle(m, l, &view),
+                             .start_ticks = start_ticks,
+                             .start_ns = hd_monitor_ticks_to_ns(m, start_ticks),
+                             .void_turn = is_ignored(l, &view),
+                             .ended_ns = view.running ? 0 : marked_ns(m, &view),
+                             .changed_ns =
+                                 atomic_load_explicit(&s->watch->worker.changed_ns, memory_order_relaxed)};
+    apply_findings(m, s, look);
+    look->start_ns = look->start_ns > m->pause.ended_ns ? look->start_ns : m->pause.ended_ns;
+    look->start_ns = look->start_ns > s->findings.start_min_ns ? look->start_ns : s->findings.start_min_ns;
+    /* a block that the program expects is no wait of the loop's */
+    if (!s->launched && !is_expected(l) && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
+        end_launch(m, s, marked_ns(m, &view));
+    }
+    find_end(m, s, &view, look);
+    if (late_wait && view.running && !look->ended_known) {
+        set_end(look, hd_monitor_ticks_to_ns(m, since)); /* the turn ended as the wait started */
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A watch is opened and closed: the files of its thread, and what the monitor remembers of it. Monitor.
+ */
+#ifndef HD_MONITOR_WATCHES_H
+#define HD_MONITOR_WATCHES_H
+
+#include "monitor/state.h"
+
+/* For a watch that is new: opens its thread's files and takes a sample that makes the memory of the next ones
+ * present. */
+void hd_watches_open(struct hd_monitor *m, struct hd_watch *w);
+
+/* For a watch whose thread leaves it, or whose run ends: ends its turn, adds its sums to those of the run,
+ * and gives its slot back. */
+void hd_watches_close(struct hd_monitor *m, struct hd_watch *w);
+
+/* Closes all whose threads leave, and which wait for that. */
+void hd_watches_close_leaving(struct hd_monitor *m);
+
+/* At the end of a run: closes all. */
+void hd_watches_close_all(struct hd_monitor *m);
+
+/* Sends once that this is certainly the program's loop. */
+void hd_watches_send_certain(struct hd_monitor *m, struct hd_look_state *s);
+
+#endif
