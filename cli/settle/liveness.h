@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whose a record is. Ordinary code.
+ * Finds the process that owns a record, and whether this process is alive. Reads /proc.
  */
 #ifndef CLI_LIVENESS_H
 #define CLI_LIVENESS_H
@@ -9,8 +9,8 @@
 
 #include "record/record.h"
 
-/* The number here of the process that took the record, which may be in a namespace of its own; 0: it is gone.
- */
+/* The owner's process id in the caller's PID namespace; the record has the id in the owner's namespace. 0:
+ * the owner is dead. */
 pid_t liveness_pid(const struct hd_record *c);
 
 #endif

@@ -24,10 +24,10 @@
 
 #define SECONDS_PER_DAY 86400
 #define DEFERRED_DAYS 30
-#define ID_DIGITS 6 /* of an id's end, by which hangdog show finds it */
+#define ID_DIGITS 6 /* last digits of an id, enough for hangdog show */
 
-/* Its owner may cut the file short at any time: a mapping would end us by SIGBUS. NULL: it has another size.
- */
+/* Reads instead of mapping the file: the file's owner may truncate it, and a mapping would then raise SIGBUS.
+ * False: wrong size, a read error, or `copy` is NULL. */
 static bool read_table(int fd, struct hd_record *copy) {
     char *at = (char *)copy;
     ssize_t n = 0;
@@ -40,7 +40,7 @@ static bool read_table(int fd, struct hd_record *copy) {
     return true;
 }
 
-/* Of ours, but of a version whose record has another form. */
+/* True: a record of another version of Hangdog. */
 static bool is_of_another_version(int fd) {
     struct {
         uint64_t magic, bytes;
@@ -54,8 +54,9 @@ static bool is_ours(const struct hd_record *table) {
     return table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table;
 }
 
-/* A living program that becomes another one: no process has the lock until that one takes the record. Or one
- * that outlived its runner, which made this copy. (A process that became us is no such program.) */
+/* True: a program lives although no process has the lock. Either it is between exec and taking the record, or
+ * it outlived the runner that made this copy. The caller itself does not count: hangdog may run by exec of
+ * the program. */
 static bool is_alive_unlocked(const struct hd_record *table) {
     for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
@@ -85,8 +86,8 @@ static void print_fatal_hang(const struct hd_record *c, const char *spool) {
                 id + strlen(id) - ID_DIGITS, where);
 }
 
-/* Where the runner died with its program, its line says that the run lasts. */
-static void note_ends(const struct hd_record *table, const char *spool, bool quiet) {
+/* A runner that died with its program has left a line that says the run lasts: corrects the line. */
+static void report_fatal_hangs(const struct hd_record *table, const char *spool, bool quiet) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
         if (died_in_a_hang(c) && atomic_load(&c->runner.mirrored_ns) != 0) {
@@ -98,15 +99,16 @@ static void note_ends(const struct hd_record *table, const char *spool, bool qui
     }
 }
 
-/* Its program is dead: the lock is ours. */
+/* The caller has the lock, so the program is dead. */
 static int settle_locked(int fd, struct hd_record *table, const char *path, const char *spool, bool quiet) {
     int rc = 0;
     if (is_ours(table)) {
         rc = settle_orphan(table, spool);
         if (rc == 0) {
-            note_ends(table, spool, quiet);
+            report_fatal_hangs(table, spool, quiet);
         }
-        if (rc != 0 && pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) { /* what is done is not done again */
+        if (rc != 0 &&
+            pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) { /* keep the record of what is done already */
             rc = -errno;
         }
     } else if (!quiet && is_of_another_version(fd)) {
@@ -118,7 +120,8 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
     return rc;
 }
 
-/* A file of ours, there: some file systems give all files one owner, or root's another. */
+/* True: the file's owner is the owner of a file that we make in this spool. Compares with a new file, since
+ * some file systems give all files, or root's files, another owner. */
 static bool is_own(const struct stat *st, const char *spool) {
     char made[5 * HD_RECORD_STRING], name[HD_SPOOL_NAME_BYTES];
     uint8_t id[HD_UUID_BYTES];
@@ -138,7 +141,7 @@ static bool is_own(const struct stat *st, const char *spool) {
     return known && own.st_uid == st->st_uid;
 }
 
-/* Not what another user put there. */
+/* Ignores a file of another user. */
 static int settle_one(const char *path, const char *spool, bool quiet) {
     struct stat st;
     int rc = 0;
@@ -152,7 +155,7 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
     if (fits && table == NULL) {
         rc = -ENOMEM;
     } else if (read_table(fd, table) &&
-               !is_alive_unlocked(table) /* else it could not get the lock that we have */ &&
+               !is_alive_unlocked(table) /* such a program must find the lock free */ &&
                flock(fd, LOCK_EX | LOCK_NB) == 0 && read_table(fd, table) && !is_alive_unlocked(table)) {
         rc = settle_locked(fd, table, path, spool, quiet);
     }
@@ -170,8 +173,8 @@ static bool is_record(const char *name) {
     return n == 1 + 36 + suffix && name[0] == '.' && strcmp(name + n - suffix, ORPHAN_SUFFIX) == 0;
 }
 
-/* Held reports that nobody will release: of runners that were killed. A program that lives may come to be
- * sure of its loop days later; but a spool that fills up with them is not kept waiting. */
+/* Removes deferred reports of killed runners. A living program may need days until its loop is
+ * certain. Reports therefore stay for a month, or for a day if the spool has too many. */
 static void sweep_deferred(DIR *dir) {
     const struct dirent *e;
     struct stat st;
@@ -202,7 +205,7 @@ int settle_orphans(const char *spool, bool quiet) {
             failed = rc != 0 ? rc : failed;
         }
     }
-    if (failed == 0) { /* else what a dead program held is still to be settled */
+    if (failed == 0) { /* else a dead program's deferred reports still wait for settling */
         sweep_deferred(dir);
     }
     closedir(dir);

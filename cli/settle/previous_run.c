@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code. Nothing is written for a program that never had a loop. The lock is the process's (fcntl):
- * what the runner forks has it not, and the number of a dead runner says nothing across containers and boots.
- * The file is opened when the program runs: it waits for no disk of ours, and has all its descriptors.
+ * A program that never had a loop gets no line. A lock of fcntl shows that a run lasts. Children of the
+ * runner do not inherit such a lock, and unlike a pid it is valid across containers and boots. The file is
+ * opened after the program's start, so that the start waits for no disk and the program inherits no
+ * descriptor.
  */
 #include "cli/settle/previous_run.h"
 
@@ -24,7 +25,7 @@
 #define LINE_BYTES PREVIOUS_LINE_BYTES
 #define BOOT_BYTES 37 /* a UUID */
 #define LASTS "lasts"
-#define TERMINATED "terminated" /* by SIGTERM, as who replaces a program or halts the machine does it */
+#define TERMINATED "terminated" /* by SIGTERM: an upgrade, a shutdown, or another reason */
 
 static void boot_id(char boot[BOOT_BYTES]) {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -52,7 +53,7 @@ static bool is_same(const struct program_state *a, const struct program_state *b
 
 /* ---- the line --------------------------------------------------------------------------------- */
 
-/* What a line says of the run before; NULL: nothing that is of this form. */
+/* The end of the run before, from its line; NULL: not such a line. */
 static const char *read_line(const char *line, const struct program_state *program) {
     static const char *const ends[] = {"clean", "crash", "fatal-hang", "killed", "out-of-memory"};
     char end[16], boot[BOOT_BYTES], now[BOOT_BYTES], *rest;
@@ -62,7 +63,7 @@ static const char *read_line(const char *line, const struct program_state *progr
     }
     struct program_state was = {.bytes = strtoull(line + at, &rest, 10)};
     was.modified_ns = strtoull(rest, &rest, 10);
-    if (strcmp(rest, "\n") != 0) { /* it was not written to its end */
+    if (strcmp(rest, "\n") != 0) { /* a truncated line */
         return NULL;
     }
     boot_id(now);
@@ -87,43 +88,43 @@ static void make_line(char line[LINE_BYTES], const struct previous *p, const cha
     snprintf(line, LINE_BYTES, "1 %s %s %llu %llu\n", end, boot, p->program.bytes, p->program.modified_ns);
 }
 
-static void let_go(struct previous *p) {
+static void close_file(struct previous *p) {
     close(p->fd);
     p->fd = -1;
 }
 
-/* Over the one that is there: on a full disk that takes no more room. */
+/* Overwrites in place, which needs no free space on a full disk. False: failed, and the file is removed. */
 static bool write_line(struct previous *p, const char *line) {
     ssize_t n = (ssize_t)strlen(line);
     if (pwrite(p->fd, line, (size_t)n, 0) != n || ftruncate(p->fd, n) != 0) {
-        unlink(p->path); /* rather none than a wrong one */
-        let_go(p);
+        unlink(p->path); /* no line is better than a wrong one */
+        close_file(p);
         return false;
     }
     return true;
 }
 
-/* ---- whose it is ------------------------------------------------------------------------------ */
+/* ---- the file ---------------------------------------------------------------------------------- */
 
-/* Not who may not be trusted: a folder that others may write to has what they want. */
+/* Other users may put files into a shared folder: trust a regular file of ours only. */
 static bool is_ours(int fd) {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* False: a run that lasts has it. Where there are no locks nobody can know. */
+/* False: another run has the lock. True also on a file system without locks. */
 static bool lock(int fd) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-/* The line, as far as there is one that is nobody else's. `make`: there is one from now on. */
+/* Opens and locks the file. `make`: creates a missing file. */
 static void take(struct previous *p, bool make) {
     p->fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0), 0600);
     p->strange = p->fd < 0 ? errno != ENOENT : !is_ours(p->fd);
     p->another = p->fd >= 0 && !p->strange && !lock(p->fd);
     if (p->fd >= 0 && (p->strange || p->another)) {
-        let_go(p);
+        close_file(p);
     }
 }
 
@@ -156,7 +157,7 @@ void previous_forget(const char *spool, const char *name) {
     take(&p, false);
     if (p.fd >= 0) {
         unlink(p.path);
-        let_go(&p);
+        close_file(&p);
     }
 }
 
@@ -168,12 +169,12 @@ void previous_note_fatal_hang(const char *spool, const char *name) {
     if (p.fd >= 0) {
         make_line(line, &p, "fatal-hang");
         if (write_line(&p, line)) {
-            let_go(&p);
+            close_file(&p);
         }
     }
 }
 
-/* The program's own record: that of its last image. NULL: it had none. */
+/* The record of the program's last image; NULL: none. `loop_seen`: some image of the program had a loop. */
 static const struct hd_record *last_of(const struct run_result *r, bool *loop_seen) {
     const struct hd_record *last = NULL;
     *loop_seen = false;
@@ -189,7 +190,7 @@ static const struct hd_record *last_of(const struct run_result *r, bool *loop_se
 }
 
 static bool is_crash(int by, bool hung) {
-    bool watchdog = by == SIGABRT && hung; /* systemd's, say */
+    bool watchdog = by == SIGABRT && hung; /* a watchdog, for example systemd's, ended a hanging program */
     return !watchdog && (by == SIGSEGV || by == SIGBUS || by == SIGILL || by == SIGFPE || by == SIGABRT ||
                          by == SIGSYS || by == SIGTRAP);
 }
@@ -198,8 +199,9 @@ static bool was_memory_short(const struct previous *p) {
     return memory_oom_kills() > p->oom_kills + p->reporters_killed;
 }
 
-/* Who is killed for want of memory, and hung before for the same reason, was killed for that. */
-static const char *how(const struct previous *p, const struct run_result *r, const struct hd_record *last) {
+/* A hang does not count if the kernel killed the program for lack of memory, which is the cause of both. */
+static const char *end_of(const struct previous *p, const struct run_result *r,
+                          const struct hd_record *last) {
     if (!WIFSIGNALED(r->status)) {
         return "clean";
     }
@@ -216,21 +218,22 @@ void previous_note(struct previous *p, const struct run_result *r, unsigned repo
     char line[LINE_BYTES];
     bool loop_seen;
     const struct hd_record *last = last_of(r, &loop_seen);
-    /* a program that ends by itself before it had a loop (--version) is no run, one that crashes there is */
+    /* A program that exits before it has a loop (--version) does not count as a run. One that a signal ends
+     * does. */
     bool counts = loop_seen || (p->fd >= 0 && WIFSIGNALED(r->status));
     if (counts && p->fd < 0 && !p->another) {
         if (p->strange) {
             unlink(p->path);
         }
-        take(p, true); /* a run beside this one may have made it, and be over */
+        take(p, true); /* another run may have made the file since, and ended */
     }
     if (p->fd >= 0) {
         struct stat st;
         (void)hd_spool_allow_owner(p->fd, &st);
-        make_line(line, p, how(p, r, last));
+        make_line(line, p, end_of(p, r, last));
         if (write_line(p, counts ? line : p->line)) {
             (void)fsync(p->fd);
-            let_go(p);
+            close_file(p);
         }
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the run before ended: one line in the spool, for each name that programs have there. Ordinary code.
+ * Remembers how a program's last run ended: one file with one line in the spool, for each app name. The
+ * runner's main thread.
  */
 #ifndef CLI_PREVIOUS_RUN_H
 #define CLI_PREVIOUS_RUN_H
@@ -10,32 +11,33 @@
 #define PREVIOUS_LINE_BYTES 256
 
 struct previous {
-    const char *end; /* the report form's word for how the run before ended; NULL: nobody knows of one */
+    const char *end; /* the report's word for the end of the run before; NULL: not known */
     char path[4 * HD_RECORD_STRING + 64];
-    int fd;                         /* of the line, locked: this run is not over; -1: there was none */
-    bool another;                   /* run of this name lasts, and has the line */
-    bool strange;                   /* there was something else, or what could not be opened */
-    char line[PREVIOUS_LINE_BYTES]; /* as it was */
+    int fd;                         /* the file, locked while this run lasts; -1: no file */
+    bool another;                   /* another run of this name lasts, and has the lock */
+    bool strange;                   /* not a file of ours, or the open failed */
+    char line[PREVIOUS_LINE_BYTES]; /* as the run before left it */
     struct program_state {
         unsigned long long bytes, modified_ns;
     } program;
     uint64_t oom_kills;
-    unsigned reporters_killed; /* by SIGKILL: the kernel prefers them where memory is short */
+    unsigned reporters_killed; /* by SIGKILL: out of memory, the kernel kills the reporter first */
 };
 
-/* Before the program starts. `file`: the program's, NULL: not found. Touches nothing of the spool. */
+/* Before the program starts. `file`: the program's path; NULL: not found. Does not access the spool. */
 void previous_prepare(struct previous *p, const char *spool, const char *name, const char *file);
 
-/* When it runs: where there is a line, it says from now on that the run lasts. */
+/* After the start: reads the line into `p->end`, and replaces an existing line by one that says that the run
+ * lasts. */
 void previous_begin(struct previous *p);
 
-/* When it has ended, and its books are closed: notes how for the run after. */
+/* After the program has ended and its records are settled: stores how the run ended, for the next run. */
 void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed);
 
-/* A run's record was settled after its runner died: the program died in a hang. */
+/* For a record that was settled after its runner died: stores that the program died in a hang. */
 void previous_note_fatal_hang(const char *spool, const char *name);
 
-/* Of a run that nobody sees the end of: the line would be that of an older one. */
+/* For a run without a runner: removes the line, since no process will store the run's end. */
 void previous_forget(const char *spool, const char *name);
 
 #endif

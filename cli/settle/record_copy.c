@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * The runner's copy of a shared record. Pure.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/settle/record_copy.h"
 
 #include <stddef.h>
@@ -24,9 +21,9 @@ static void check_state(_Atomic uint32_t *state, uint32_t count) {
     }
 }
 
-/* 4.5 years: a sum of all buckets of a histogram, or of two times, is a number of JSON, too. */
+/* 4.5 years. The sum of a histogram's buckets, or of two times, then still fits into a JSON integer. */
 #define SUM_MAX ((uint64_t)INT64_MAX / 64)
-_Static_assert(HD_TURN_BUCKETS <= 64 && HD_FRAME_BUCKETS <= 64, "their sum is no more than INT64_MAX");
+_Static_assert(HD_TURN_BUCKETS <= 64 && HD_FRAME_BUCKETS <= 64, "a sum of buckets is at most INT64_MAX");
 
 static void check_sum(_Atomic uint64_t *sum) {
     if (atomic_load_explicit(sum, memory_order_relaxed) > SUM_MAX) {
@@ -45,7 +42,7 @@ static void check_name(char *name, size_t size) {
     }
 }
 
-/* What the program may say of a child that it started, and of a program that it became. */
+/* Takes from the program: the session, the name and the start of a child or of a program after exec. */
 static void keep_own(struct hd_record_options *to, const struct hd_record_options *own) {
     memcpy(to->session, own->session, sizeof to->session);
     check_id(to->session);
@@ -119,7 +116,7 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
     memcpy(to, from, sizeof *to);
     struct hd_record_options own = to->options;
     uint8_t of_child;
-    memcpy(&of_child, &own.of_child, sizeof of_child); /* a bool of any value */
+    memcpy(&of_child, &own.of_child, sizeof of_child); /* read as a byte: the program may store any value */
     to->magic = HD_RECORD_MAGIC;
     to->bytes = sizeof *to;
     to->options = *decided;
@@ -135,7 +132,7 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
     check_state(&to->open.state, HD_RECORD_HANG_FATAL + 1);
     check_sums(to);
     check_turns(to);
-    if (atomic_load(&to->owner.pid) > INT32_MAX) { /* no process has that number */
+    if (atomic_load(&to->owner.pid) > INT32_MAX) { /* not a process id */
         atomic_store(&to->owner.pid, 0);
     }
     if (atomic_load(&to->losses.spool_error) < 0 || atomic_load(&to->losses.spool_error) > 4095) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code, in a thread of the reporter: a lookup of symbols may take the reporter's own thread seconds.
- * The program and its monitor write only memory, so a stopped disk stops neither.
+ * Runs in a thread of its own, since a symbol lookup may take the reporter's main thread seconds. The program
+ * and its monitor write only memory, so a disk that does not answer blocks neither.
  */
 #include "cli/settle/record_mirror.h"
 
@@ -21,9 +21,9 @@
 #include "record/uuid.h"
 
 #define STACK_BYTES (256u * 1024)
-#define LEAST_NS (50 * HD_NS_PER_MS) /* of the shortest hang, 500 ms, a tenth */
-#define MOST_NS HD_NS_PER_S
-#define PARTS 20 /* a copy lacks at most this part of the hang */
+#define UPDATE_MIN_NS (50 * HD_NS_PER_MS) /* a tenth of the shortest hang, 500 ms */
+#define UPDATE_MAX_NS HD_NS_PER_S
+#define HANG_PARTS 20 /* the copy lacks at most a twentieth of the hang */
 
 static void path_of(const struct hd_record_options *decided, const char *suffix,
                     char path[5 * HD_RECORD_STRING]) {
@@ -32,8 +32,8 @@ static void path_of(const struct hd_record_options *decided, const char *suffix,
     snprintf(path, 5 * HD_RECORD_STRING, "%s/.%s%s", spool_folder(decided->spool), id, suffix);
 }
 
-/* Locked, and not open for writing: a disk may become read-only while a hang is open. Some file systems lock
- * only what may be written. Without a lock no run knows when the program is dead. */
+/* Opens for reading and locks, since a disk may become read-only while a hang is open. Some file systems lock
+ * only files that are open for writing. The lock shows other runs that the program lives. */
 static int lock_for_reading(const char *path) {
     static const int modes[] = {O_RDONLY, O_RDWR};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -48,7 +48,7 @@ static int lock_for_reading(const char *path) {
     return -1;
 }
 
-/* The name comes last: no run sees a file that is not locked yet. */
+/* Renames the file after locking it, so that no run sees an unlocked record. */
 static void make(struct record_mirror *m) {
     char made[5 * HD_RECORD_STRING], path[5 * HD_RECORD_STRING];
     path_of(m->decided, ".tmp", made);
@@ -83,10 +83,10 @@ static bool has_open_hang(const struct hd_record *c) {
     return atomic_load(&c->owner.pid) != 0 && (open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED);
 }
 
-/* The first one is always there: it says of what form the file is. */
+/* The caller always copies record 0, which has the file's version. */
 static void copy_one(struct record_mirror *m, int fd, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
-    m->copy.options.exec_mode = 1; /* it is settled as one of --exec */
+    m->copy.options.exec_mode = 1; /* the next run settles it as with --exec */
     atomic_store(&m->copy.runner.mirrored_ns, now);
     if (!open) {
         atomic_store(&m->copy.owner.pid, 0);
@@ -104,9 +104,9 @@ static bool any_open_hang(const struct record_mirror *m) {
     return false;
 }
 
-/* When the next copy is due; UINT64_MAX: no hang is open. */
+/* Returns when the next update is due; UINT64_MAX: no hang is open. */
 static uint64_t update(struct record_mirror *m) {
-    uint64_t now = hd_os_now_ns(), apart_ns = MOST_NS;
+    uint64_t now = hd_os_now_ns(), apart_ns = UPDATE_MAX_NS;
     char path[5 * HD_RECORD_STRING];
     if (!any_open_hang(m)) {
         drop(m);
@@ -121,14 +121,14 @@ static uint64_t update(struct record_mirror *m) {
         bool open = has_open_hang(&m->records[i]);
         if (open || m->copied[i] || i == 0) {
             copy_one(m, fd, i, open, now);
-            uint64_t part_ns = atomic_load(&m->copy.open.duration_ns) / PARTS;
+            uint64_t part_ns = atomic_load(&m->copy.open.duration_ns) / HANG_PARTS;
             apart_ns = open && part_ns < apart_ns ? part_ns : apart_ns;
         }
     }
     if (fd >= 0) {
         close(fd);
     }
-    return now + (apart_ns > LEAST_NS ? apart_ns : LEAST_NS);
+    return now + (apart_ns > UPDATE_MIN_NS ? apart_ns : UPDATE_MIN_NS);
 }
 
 static void mirror(void *of) {

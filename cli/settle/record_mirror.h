@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * A copy of the run's records in the spool, as long as a hang is open. The records are memory: they go where
- * the runner and its program are killed at once, as at the end of a container. The copy is a file named
- * .ID.record, as that of --exec: the next run with this spool settles it (cli/settle/orphans.h).
+ * A copy of the run's records in the spool while a hang is open. The records are memory, and vanish if runner
+ * and program are killed together, as at the end of a container. The copy is a file .ID.record, as with
+ * --exec. The next run with this spool settles the file (cli/settle/orphans.h).
  */
 #ifndef CLI_RECORD_MIRROR_H
 #define CLI_RECORD_MIRROR_H
@@ -15,21 +14,21 @@
 struct record_mirror {
     const struct hd_record *records;         /* shared with the program */
     const struct hd_record_options *decided; /* the runner's own */
-    _Atomic uint32_t wakes;                  /* a futex: the spool has something new */
-    int fd;                                  /* locked; -1: there is no copy */
-    bool copied[HD_RECORDS];                 /* the file has this one */
+    _Atomic uint32_t wakes;                  /* a futex: counts changes of the spool */
+    int fd;                                  /* the copy, locked; -1: no copy */
+    bool copied[HD_RECORDS];                 /* the file has record [i] */
     struct hd_record copy;
 };
 
-/* The reporter: a thread that makes and updates the copy until its process ends; `m` outlives it. Without a
- * thread there is no copy. */
+/* Starts a thread of the reporter that makes and updates the copy until the reporter ends. `m` must stay
+ * valid as long. Without a thread there is no copy. */
 void record_mirror_start(struct record_mirror *m, const struct hd_record *records,
                          const struct hd_record_options *decided);
 
-/* The spool has something new, perhaps the report of a hang. Any thread. */
+/* The spool has changed, maybe by the report of a hang. Any thread. */
 void record_mirror_wake(struct record_mirror *m);
 
-/* The runner, when all is settled: removes what a reporter left. */
+/* In the runner, after settling: removes the copy that a reporter left. */
 void record_mirror_remove(const struct hd_record_options *decided);
 
 #endif

@@ -19,9 +19,9 @@
 #include "report/session.h"
 #include "report/spool_files.h"
 
-/* A report that could not be written, for the closing line: the first error says more than those that follow
- * from it. */
-static int note(struct hd_record *c, int rc) {
+/* Counts a failed write for the summary. Keeps the first error, which usually causes the others. Returns
+ * `rc`. */
+static int count_failure(struct hd_record *c, int rc) {
     int32_t none = 0;
     if (rc != 0) {
         atomic_fetch_add(&c->losses.spool_failures, 1);
@@ -46,26 +46,26 @@ static void path_of(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES], 
     snprintf(path, 4096, "%s/%s", spool_folder(c->options.spool), name);
 }
 
-/* Where the hang that was open at the end has its report. */
+/* The report of the hang that was open at the end. */
 static void path_of_open(const struct hd_record *c, enum hd_spool_file what, char path[4096]) {
     path_of(c, c->open.hang_id, what, path);
 }
 
-/* The program wrote the id: it may be that of another run's report, which stays as it is. */
-static bool is_anothers(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES]) {
+/* True: a report of another run has this id, and must stay unchanged. The program can store any id. */
+static bool is_of_another_run(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES]) {
     char path[4096], session[37];
     path_of(c, id, HD_SPOOL_REPORT, path);
     hd_uuid_text(c->options.session, session);
     return access(path, F_OK) == 0 && !is_of_session(path, session);
 }
 
-/* The program wrote it: a negative one is none. */
+/* 0 if negative: the program can store any number. */
 static uint64_t duration_of(const json_t *report) {
     json_int_t ns = json_integer_value(json_object_get(report, "duration_ns"));
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* The process counted a hang that ended. */
+/* Subtracts a dropped hang from the sums, which the process had added at the hang's end. */
 static void uncount(struct hd_record *c, const json_t *report) {
     uint64_t duration_ns = duration_of(report);
     if (json_is_true(json_object_get(report, "complete")) && atomic_load(&c->hangs.count) > 0) {
@@ -76,7 +76,8 @@ static void uncount(struct hd_record *c, const json_t *report) {
     }
 }
 
-/* Removes a deferred report, and keeps what the summary says of it. False: there is none. */
+/* Removes a deferred report, and stores it in `dropped` for the summary if it is the longest so far. False:
+ * no such file. */
 static bool drop(struct hd_record *c, const char *path, struct settle_dropped *dropped) {
     struct problem why;
     json_t *report = report_load(path, &why);
@@ -95,10 +96,10 @@ static bool drop(struct hd_record *c, const char *path, struct settle_dropped *d
     return true;
 }
 
-/* A program that was ended while its thread had no loop yet, or one that is not certain. */
-static void drop_what_is_no_hang(struct hd_record *c, struct settle_dropped *dropped) {
+/* Drops the open hang of a thread that had no loop yet, or only a doubtful one. */
+static void drop_open_hang(struct hd_record *c, struct settle_dropped *dropped) {
     char path[4096];
-    bool launch = atomic_load(&c->open.is_launch) != 0; /* the loop may be another thread's */
+    bool launch = atomic_load(&c->open.is_launch) != 0; /* `loop` may be another thread's */
     if (atomic_load(&c->open.state) != HD_RECORD_HANG_LASTS ||
         (!launch && atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY)) {
         return;
@@ -114,13 +115,14 @@ static int is_deferred(const struct dirent *e) {
     return hd_spool_what(e->d_name) == HD_SPOOL_DEFERRED;
 }
 
-/* Deferred reports are files named .ID.held. Ids have the order of the hangs, in which the reporter prints
- * them. 0 or the last negative errno value. */
+/* Publishes the deferred reports of a session, or drops them without a loop. Follows the order of ids, which
+ * is that of the hangs, for the reporter. 0 or the last negative errno value. */
 static int settle_deferred(struct hd_record *c, const char *session, bool loop_seen,
                            struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     struct dirent **found = NULL;
-    int count = scandir(spool, &found, is_deferred, alphasort), rc = 0; /* -1: the writer notes why */
+    int count = scandir(spool, &found, is_deferred, alphasort),
+        rc = 0; /* -1: the write of the session report will fail and count */
     for (int i = 0; i < count; i++) {
         char from[4096], to[4096];
         snprintf(from, sizeof from, "%s/%s", spool, found[i]->d_name);
@@ -129,7 +131,7 @@ static int settle_deferred(struct hd_record *c, const char *session, bool loop_s
             if (!loop_seen) {
                 drop(c, from, dropped);
             } else if (rename(from, to) != 0) {
-                rc = note(c, -errno);
+                rc = count_failure(c, -errno);
             }
         }
         free(found[i]);
@@ -138,26 +140,26 @@ static int settle_deferred(struct hd_record *c, const char *session, bool loop_s
     return rc;
 }
 
-/* 0 or a negative errno value. */
 static int replace_open(const struct hd_record *c, const json_t *report) {
     char path[4096];
     path_of_open(c, HD_SPOOL_REPORT, path);
     return report_file_replace(path, report, NULL);
 }
 
-/* A program may write any number: a sum stays one that JSON has. */
+/* Saturates at the largest JSON integer: the program can store any number. */
 static void add_to(_Atomic uint64_t *sum, uint64_t more) {
     uint64_t all = atomic_load(sum);
     atomic_store(sum, more > INT64_MAX || all > INT64_MAX - more ? INT64_MAX : all + more);
 }
 
-/* The process could not count it any more. */
+/* Counts a hang that the process could not count before its end. */
 static void count(struct hd_record *c, uint64_t duration_ns) {
     add_to(&c->hangs.count, 1);
     add_to(&c->hangs.total_ns, duration_ns);
 }
 
-/* A hang that has no report: where the spool is the reason, that is told. A launch may have been none. */
+/* Counts an open hang without a report, and a spool failure as its reason. Skips a launch, which may not have
+ * been one. */
 static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
     bool known =
         atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY && atomic_load(&c->open.is_launch) == 0;
@@ -165,11 +167,11 @@ static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t dura
         return;
     }
     count(c, duration_ns);
-    note(c, -atomic_load(&c->losses.spool_error));
+    count_failure(c, -atomic_load(&c->losses.spool_error));
     atomic_store(&c->open.state, died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
 }
 
-/* How a process ended, where it is not by itself: the signal's number. */
+/* How a process ended: a signal's number, or one of these. */
 enum {
     BY_ITSELF = 0,
     DEATH_UNKNOWN = -1
@@ -182,9 +184,9 @@ static void set_signal(json_t *report, int death) {
     }
 }
 
-/* What a hang that lasted until the process ended took since the monitor's last look at it, which the record
- * has. Looks are an interval and a half apart at the most, later a twentieth of the hang, up to a second:
- * more is a stop, or a process that was long in dying. */
+/* Time from the monitor's last look, which is in the record, to the end of the process. Looks are at most 1.5
+ * intervals apart, in a long hang a twentieth of the duration, up to 1 s. A longer time was a stop or a slow
+ * death: returns 0. */
 static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     uint64_t duration_ns = atomic_load(&c->open.duration_ns);
     uint64_t looked_ns = atomic_load(&c->open.since_ns) + duration_ns;
@@ -194,8 +196,8 @@ static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     return ended_ns > looked_ns && ended_ns - looked_ns < most_ns ? ended_ns - looked_ns : 0;
 }
 
-/* The record is newer than the report: it was kept until the end, at ended_ns (0: that is not known). 0 or a
- * negative errno value. */
+/* Completes the report of the open hang from the record, which is newer. The process ended at `ended_ns`; 0:
+ * not known. 0 or a negative errno value. */
 static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     char path[4096];
     struct problem why;
@@ -206,13 +208,13 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     }
     bool died = death != BY_ITSELF && clean == HD_RECORD_RUNS;
     path_of_open(c, HD_SPOOL_REPORT, path);
-    json_t *report = is_anothers(c, c->open.hang_id) ? NULL : report_load(path, &why);
+    json_t *report = is_of_another_run(c, c->open.hang_id) ? NULL : report_load(path, &why);
     bool ended = open == HD_RECORD_HANG_ENDED;
     uint64_t duration_ns = ended ? atomic_load(&c->open.ended_duration_ns)
                                  : atomic_load(&c->open.duration_ns) + since_last_look(c, ended_ns);
     if (report == NULL) {
         count_lost(c, ended, died, duration_ns);
-        return 0; /* nor will there be one later */
+        return 0; /* no later call would find a report either */
     }
     if (json_is_true(json_object_get(report, "complete"))) {
         json_decref(report);
@@ -231,10 +233,10 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     int rc = replace_open(c, report);
     json_decref(report);
     if (!ended ||
-        atomic_load(&c->losses.spool_failures) == 0) { /* else it was noted when the process tried */
-        note(c, rc);
+        atomic_load(&c->losses.spool_failures) == 0) { /* else the process has counted its own failure */
+        count_failure(c, rc);
     }
-    if (rc == 0) { /* done, should somebody settle it again */
+    if (rc == 0) { /* a second settling then changes nothing */
         atomic_store(&c->open.state, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
     if (!ended && (rc == 0 || c->options.exec_mode == 0)) {
@@ -249,9 +251,9 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     struct hd_spool folder;
     int rc = hd_spool_open(&folder, spool_folder(c->options.spool));
     if (rc != 0) {
-        return note(c, rc);
+        return count_failure(c, rc);
     }
-    hd_spool_make_room(&folder); /* also for what was held until now */
+    hd_spool_make_room(&folder); /* for deferred reports too, which are published now */
     atomic_fetch_add(&c->losses.dropped_reports, folder.dropped);
     hd_session_fill(c, used_ns, &s, &cost);
     s.previous_end = previous_end;
@@ -272,8 +274,8 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
                                .cpu_percent = -1,
                                .monitor = &cost,
                                .session = &s};
-    /* without a version it is none; else its process began to write it */
-    if (c->open.session_id[6] == 0 || is_anothers(c, c->open.session_id)) {
+    /* No version in the id: the process has not started to write the session report. */
+    if (c->open.session_id[6] == 0 || is_of_another_run(c, c->open.session_id)) {
         hd_uuid_make_session(c->open.session_id, c->options.started_wall_ns + s.used_ns);
     }
     memcpy(report.id, c->open.session_id, sizeof report.id);
@@ -281,11 +283,11 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     rc = scratch != NULL ? hd_spool_write(&folder, &report, scratch, false) : -ENOMEM;
     hd_spool_close(&folder);
     free(scratch);
-    return note(c, rc);
+    return count_failure(c, rc);
 }
 
-/* The closing line is about all images of the program: they are summed in the first record. What is said of
- * the last one is said of the program. */
+/* Adds a record to the first one, since the summary covers all images of the program. The status is that of
+ * the last image. */
 static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (last) {
         atomic_store(&sum->status.attached, atomic_load(&c->status.attached));
@@ -305,17 +307,18 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     add_to(&sum->losses.dropped_reports, atomic_load(&c->losses.dropped_reports));
 }
 
-/* 0 or a negative errno value: not all of it could be written. */
+/* 0 or a negative errno value: some report could not be written. */
 static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
                   const char *previous_end, struct settle_dropped *dropped) {
     char session[37];
     bool loop_seen = atomic_load(&c->loop.certainty) != HD_RECORD_NO_LOOP;
-    bool stands = atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY;
+    bool likely = atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY;
     hd_uuid_text(c->options.session, session);
-    drop_what_is_no_hang(c, dropped);
-    int deferred = settle_deferred(c, session, stands, dropped), hang = close_open_hang(c, death, ended_ns);
+    drop_open_hang(c, dropped);
+    int deferred = settle_deferred(c, session, likely, dropped), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : deferred;
-    if (loop_seen && (rc == 0 || c->options.exec_mode == 0)) { /* one that is settled again has one session */
+    if (loop_seen &&
+        (rc == 0 || c->options.exec_mode == 0)) { /* a later call repeats a failed settling, and writes it */
         rc = write_session(c, used_ns, previous_end);
     }
     return rc;
@@ -326,7 +329,7 @@ static uint64_t used_until(struct hd_record *c, uint64_t until_ns) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-/* As far as it said: when a process ended whose parent we are not, is not known. */
+/* Time of use up to the record's last sign of life: only a parent knows when a process ended. */
 static uint64_t recorded_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->owner.superseded_ns);
     return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->status.alive_ns));
@@ -339,16 +342,16 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
         bool of_child = c->options.of_child, superseded = atomic_load(&c->owner.superseded_ns) != 0;
         bool last = owner == (uint32_t)r->child && !of_child && !superseded;
         if (owner == 0 || (of_child && !superseded && liveness_pid(c) != 0)) {
-            continue; /* who lives settles its reports itself */
+            continue; /* a living process settles its own reports */
         }
-        /* how a child ended only its parent knows; it has not ended by exit */
+        /* Only the parent knows how a child ended. An image that exec replaced has ended by itself. */
         int death = !superseded && of_child          ? DEATH_UNKNOWN
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? used_until(c, r->ended_ns) : recorded_ns(c), of_child ? NULL : previous_end, dropped);
         if (!of_child && atomic_load(&c->loop.certainty) != HD_RECORD_NO_LOOP) {
-            previous_end = NULL; /* once is enough, where one image after the other had a loop */
+            previous_end = NULL; /* in one session report only, if several images had a loop */
         }
         if (i > 0) {
             add_up(r->record, c, last);
@@ -362,7 +365,7 @@ int settle_orphan(struct hd_record *table, const char *spool) {
         struct hd_record *c = &table[i];
         if (atomic_load(&c->owner.pid) != 0 && atomic_load(&c->status.session_written) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
-            c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* whatever the file holds */
+            c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* the file may contain any bytes */
             c->options.app_version[sizeof c->options.app_version - 1] = '\0';
             c->options.environment[sizeof c->options.environment - 1] = '\0';
             int rc = settle(c, atomic_load(&c->owner.superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: daemons leave, and who started them sees nothing but a good end. A process that the watched
- * one forked has a piece of our memory file mapped, and of no other run's; one that became another program
- * has not, and is not ours to tell of.
+ * A process that the program forked has the first page of this run's memory file mapped. A process that has
+ * execed since has not, and does not count.
  */
 #include "cli/settle/survivors.h"
 
@@ -19,8 +18,9 @@
 #include "cli/base/proc.h"
 #include "cli/settle/liveness.h"
 
-#define ENDS_WITHIN_MS 200
+#define END_WAIT_MS 200
 
+/* True: process `pid` maps the memory file. */
 static bool maps(pid_t pid, const struct stat *record) {
     char path[64], *line = NULL, which[64];
     size_t room = 0;
@@ -53,14 +53,14 @@ static bool is_in_table(const struct hd_record *table, pid_t pid) {
     return false;
 }
 
-/* The first that is found, 0 where there is none. */
+/* The first such process; 0: none. */
 static pid_t find(const struct hd_record *table, const struct stat *record, pid_t reporter) {
     DIR *dir = opendir("/proc");
     pid_t own = getpid(), pid = 0;
     uint64_t started = proc_stat(own).started_boot_ns;
     for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
         pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
-        /* to look at the memory of those that are older would only cost them time */
+        /* Older processes are skipped: a read of `maps` locks the process's memory map. */
         if (at > 0 && at != own && at != reporter && proc_stat(at).started_boot_ns >= started &&
             maps(at, record) && !is_in_table(table, at)) {
             pid = at;
@@ -77,7 +77,6 @@ pid_t survivors_find(const struct run_result *r, pid_t reporter) {
     if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record, reporter) == 0) {
         return 0;
     }
-    usleep(ENDS_WITHIN_MS *
-           1000); /* many end when they see that their parent has, as one that forks twice does */
+    usleep(END_WAIT_MS * 1000); /* many children end soon after their parent, as in a double fork */
     return find(r->record, &record, reporter);
 }

@@ -17,8 +17,9 @@
 #include "record/uuid.h"
 #include "report/spool.h"
 
-#define PAUSE_NS (10 * HD_NS_PER_MS) /* after each: a program that sends garbage does not keep us busy */
-#define PATIENCE_NS (2 * HD_NS_PER_S)
+#define PAUSE_NS \
+    (10 * HD_NS_PER_MS) /* after each report: limits the CPU time that a hostile program can cost */
+#define LAST_WAIT_NS (2 * HD_NS_PER_S)
 #define STACK_BYTES (2u * 1024 * 1024)
 
 static const char *session_of(const json_t *report) {
@@ -29,7 +30,7 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     char text[37];
     hd_uuid_text(t->decided->session, text);
     bool is = strcmp(text, session) == 0;
-    for (unsigned i = 1; !is && i < HD_RECORDS; i++) { /* its children have named themselves */
+    for (unsigned i = 1; !is && i < HD_RECORDS; i++) { /* children chose their sessions */
         uint8_t id[HD_UUID_BYTES];
         memcpy(id, t->records[i].options.session, sizeof id);
         hd_uuid_text(id, text);
@@ -38,7 +39,7 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     return is;
 }
 
-/* Of version 7, as all of ours: it is going to be a file's name. */
+/* True: a UUID of version 7. The id becomes a file's name, so nothing else is safe. */
 static bool is_id(const char *id) {
     static const char form[] = "xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx";
     for (size_t i = 0; i < sizeof form; i++) {
@@ -55,7 +56,7 @@ static bool is_hang(const char *kind) {
            strcmp(kind, "too-many-threads") == 0 || strcmp(kind, "frame-drop") == 0;
 }
 
-/* A hang that goes on is written again. Another run's report stays as it is. */
+/* A new report within the limit, or an update of a report of the same session. */
 static bool may_be_written(struct take_reports *t, const char *path, const json_t *report) {
     if (access(path, F_OK) != 0) {
         return atomic_fetch_add(&t->counts->taken, 1) < TAKE_REPORTS_MAX;
@@ -85,7 +86,7 @@ static void write_report(struct take_reports *t, const char *text, size_t bytes)
     json_decref(report);
 }
 
-/* It is copied before anything is looked at: the program may change it at any time. */
+/* Copies the text before checking it: the program may change the text at any time. */
 static void take_one(struct take_reports *t) {
     size_t bytes = atomic_load(&t->outbox->bytes);
     char *copy = bytes <= HD_OUTBOX_TEXT_BYTES ? malloc(bytes + 1) : NULL;
@@ -124,14 +125,14 @@ void take_reports_start(struct take_reports *t) {
 }
 
 void take_reports_end(struct take_reports *t) {
-    uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
+    uint64_t until_ns = hd_os_now_ns() + LAST_WAIT_NS;
     while (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL && hd_os_now_ns() < until_ns) {
         hd_os.futex_wait((uint32_t *)&t->outbox->state, HD_OUTBOX_FULL, until_ns, true);
     }
     if (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL) {
         take_one(t);
     }
-    uint32_t empty = HD_OUTBOX_EMPTY; /* children that still run find it in use */
+    uint32_t empty = HD_OUTBOX_EMPTY; /* surviving children then find the outbox in use */
     atomic_compare_exchange_strong(&t->outbox->state, &empty, HD_OUTBOX_FILLING);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Writes into the spool the reports that a watched process may not write itself, because it dropped its
- * rights, changed its root or may write no large file (record/outbox.h). The program can write every byte
- * of them: a report is believed to be one of this run, and nothing else.
+ * Writes into the spool the reports of a watched process that has no right to write itself (record/outbox.h).
+ * The program can write every byte of them. So a report must be of this run, and can replace only a report of
+ * this run.
  */
 #ifndef CLI_TAKE_REPORTS_H
 #define CLI_TAKE_REPORTS_H
@@ -12,10 +11,10 @@
 
 #include "record/record.h"
 
-#define TAKE_REPORTS_MAX 100 /* of one run: more would push the reports of others out of the spool */
+#define TAKE_REPORTS_MAX 100 /* of one run: more would displace the reports of other runs */
 
 struct take_counts {
-    atomic_uint taken, failed; /* reports; of those that are complete */
+    atomic_uint taken, failed; /* reports; `failed` counts complete reports only */
     atomic_int error;          /* errno value of the first failure */
 };
 
@@ -28,13 +27,13 @@ struct take_reports {
 
 void take_reports_init(struct take_reports *t, struct hd_record *records,
                        const struct hd_record_options *decided, struct take_counts *counts);
-/* The reporter: a thread that takes reports until its process ends; `t` outlives it. Without a thread such
- * reports are lost. */
+/* Starts a thread of the reporter that takes reports until the reporter ends. `t` must stay valid as long.
+ * Without a thread such reports are lost. */
 void take_reports_start(struct take_reports *t);
-/* The runner, when the program has ended: waits a while until the reporter has taken the last one, else takes
- * it. None comes later. */
+/* In the runner, after the program's end: waits up to 2 s until the reporter has taken the last report, else
+ * takes it. Then closes the outbox. */
 void take_reports_end(struct take_reports *t);
-/* Adds what was not written to the runner's own record. */
+/* Adds failed writes to the runner's private copy of the record. */
 void take_reports_count(const struct take_counts *counts, struct hd_record *record);
 
 #endif
