@@ -141,7 +141,7 @@ static void set_noted_duration(int fd, json_t *report) {
 }
 
 /* Of a program that links the library, and died in that hang: no process has the note beside the report
- * locked any more (worker/fatal_marker.c). */
+ * locked any more (publish/fatal_marker.c). */
 static void see_whether_it_died(const char *path, json_t *report) {
     struct stat st;
     if (!json_is_false(json_object_get(report, "complete")) ||

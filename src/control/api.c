@@ -12,7 +12,7 @@
 #include "control/ping.h"
 #include "control/settings.h"
 #include "image/modules.h"
-#include "worker/fatal_marker.h"
+#include "publish/fatal_marker.h"
 #include "worker/live_answer.h"
 
 struct hangdog_loop {

@@ -16,7 +16,7 @@ enum hd_spool_file {
     HD_SPOOL_REPORT,   /* ID.json */
     HD_SPOOL_DEFERRED, /* .ID.held */
     HD_SPOOL_TEMP,     /* .ID.tmp */
-    HD_SPOOL_OPEN,     /* .ID.open: worker/fatal_marker.c */
+    HD_SPOOL_OPEN,     /* .ID.open: publish/fatal_marker.c */
 };
 
 void hd_spool_name(char name[HD_SPOOL_NAME_BYTES], const uint8_t id[HD_UUID_BYTES], enum hd_spool_file what);

@@ -98,14 +98,15 @@ struct hd_turn_threads {
     uint32_t deadlock_count;
 };
 
-/* The turn's report, and how far it is written. */
+/* The turn's report, and how far it is written: src/publish has these. */
 struct hd_turn_report {
     bool opened;      /* the turn is a hang: a report of it exists */
     bool within_caps; /* the caps allow the report */
     bool published;   /* readers see the report: it is not deferred */
     uint8_t id[HD_UUID_BYTES];
     uint64_t written_age_ns; /* the turn's age at the last write; 0: not written */
-    int note, mapped;        /* descriptor + 1 of the fatal marker, of the file with the duration; 0: none */
+    int marker;              /* descriptor + 1 of the fatal marker; 0: none */
+    int mapped;              /* the same of the file with the duration: the marker, or another one */
 };
 
 struct hd_turn {

@@ -9,14 +9,15 @@
 
 #include "watch/recogniser.h"
 
-struct hd_worker; /* worker/worker.h */
+struct hd_publisher; /* publish/publisher.h */
+struct hd_worker;    /* worker/worker.h */
 struct hd_turn;
 
 struct hd_ports {
     struct hd_recogniser recogniser; /* the preload's; all NULL where the program marks its loops */
     /* The worker calls hd_fatal_marker_update by it. NULL under a runner, which has the record when the
      * process dies. */
-    void (*fatal_marker)(struct hd_worker *worker, struct hd_turn *h, bool over);
+    void (*fatal_marker)(struct hd_publisher *p, struct hd_turn *turn, bool over);
     /* The worker calls hd_live_answer by it. NULL in the preload: no thread of the program requests a live
      * report there. */
     void (*live)(struct hd_worker *worker);

@@ -9,11 +9,12 @@
 
 #include "base/text.h"
 #include "capture/linux/target.h"
+#include "publish/describe.h"
+#include "publish/publish.h"
 #include "record/uuid.h"
+#include "worker/facts.h"
 #include "worker/host.h"
 #include "worker/other_threads.h"
-#include "worker/publish.h"
-#include "worker/repeat.h"
 #include "worker/sample.h"
 
 static bool read_cpu_clock(hd_thread_id thread, uint64_t *cpu_ns) {
@@ -137,17 +138,18 @@ static void say(struct hd_cause *cause, const struct hd_cpu_use_shares *s) {
 
 /* The other threads, and this one first, with its share of the whole period. */
 static void fill_threads(struct hd_worker *k, const struct hd_cpu_use_shares *s, struct hd_report *r) {
-    hd_host_read_process(k);
+    hd_host_read_process(k->probe.proc_fd, &k->process);
     hd_threads_capture(k, s->thread, s->thread);
     for (uint32_t i = 0; i < k->others.count; i++) {
         k->others.thread[i].cpu_percent = hd_thread_id_equal(k->others.thread[i].thread, s->thread)
                                               ? s->percent
                                               : k->others.thread[i].cpu_percent;
     }
-    r->rss_bytes = k->rss_bytes;
-    r->debugger = k->debugger;
     r->thread_count = (int)(k->others.count + k->others.left_out);
-    hd_publish_threads(k, r);
+    struct hd_facts facts;
+    hd_facts_take(&k->others, &k->process, &facts);
+    hd_describe_process(&facts, r);
+    hd_describe_threads(&facts, r);
 }
 
 static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct hd_cpu_use_shares *s,
@@ -157,7 +159,7 @@ static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct 
     say(&cause, s);
     hot.count = hd_tree_hot_path(&p->tree, hot.node, HD_TREE_DEPTH_MAX);
     struct hd_report r;
-    hd_publish_prepare(k, HD_REPORT_CPU, &r);
+    hd_describe_run(&k->publisher, HD_REPORT_CPU, &r);
     r.started_wall_ns = p->start_wall_ns;
     r.duration_ns = ns;
     r.cpu_percent = s->process_percent;
@@ -169,12 +171,10 @@ static void publish(struct hd_worker *k, struct hd_cpu_profile *p, const struct 
     r.interval_ns = k->run->settings.interval_ns;
     r.taken = p->taken;
     r.cpu_use = s;
-    r.fingerprint = hd_repeat_fingerprint(k, &hot, &cause);
+    r.fingerprint = hd_fingerprint_of(&k->publisher.code, &hot, &cause);
     fill_threads(k, s, &r);
     hd_uuid_make_at(r.id, r.started_wall_ns);
-    if (hd_caps_allow_fingerprint(k, r.fingerprint) && hd_caps_allow_today(k)) {
-        hd_publish_write(k, &r, false);
-    }
+    hd_publish_write_capped(&k->publisher, &r);
 }
 
 static void report(struct hd_worker *k, const struct hd_message *msg) {

@@ -10,11 +10,12 @@
 
 #include "capture/arch/machine.h"
 #include "crash/crash.h"
+#include "publish/describe.h"
+#include "publish/publish.h"
 #include "record/uuid.h"
 #include "worker/crash_exception.h"
-#include "worker/deferred.h"
+#include "worker/facts.h"
 #include "worker/other_threads.h"
-#include "worker/publish.h"
 
 #define PAGE 4096u
 
@@ -75,7 +76,7 @@ static void take_over(struct hd_worker *k, struct hd_report *r, uint64_t at_ns) 
             r->loop_thread = h->loop.thread;
         }
         if (h->report.opened) {
-            hd_publish_withdraw(k, h);
+            hd_publish_withdraw(&k->publisher, h);
             h->report.opened = false;
         }
     }
@@ -98,8 +99,10 @@ void hd_crash_report(struct hd_worker *k) {
     hd_tree_init(&tree, &k->turns.pool);
     hd_tree_charge(&tree, hd_tree_add(&tree, k->frames, count, crash->at_ns), 1); /* it is all there is */
     struct hd_report r;
-    hd_publish_prepare(k, HD_REPORT_CRASH, &r);
-    hd_publish_threads(k, &r);
+    struct hd_facts facts;
+    hd_facts_take(&k->others, &k->process, &facts);
+    hd_describe_run(&k->publisher, HD_REPORT_CRASH, &r);
+    hd_describe_threads(&facts, &r);
     r.started_wall_ns = hd_os_wall_ns() - ago_ns;
     r.started_ns = crash->at_ns;
     r.thread_count = (int)r.thread_records + 1;
@@ -111,7 +114,7 @@ void hd_crash_report(struct hd_worker *k) {
     r.exception = &exception;
     take_over(k, &r, crash->at_ns);
     hd_uuid_make(r.id, r.started_wall_ns);
-    int rc = hd_spool_write(&k->spool, &r, k->scratch, false);
+    int rc = hd_spool_write(&k->publisher.spool, &r, k->publisher.scratch, false);
     atomic_fetch_add_explicit(&k->run->record->hangs.reports, rc == 0, memory_order_relaxed);
     hd_tree_free(&tree);
     hd_crash_written();

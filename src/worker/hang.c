@@ -4,12 +4,11 @@
  */
 #include "worker/hang.h"
 
-#include "record/uuid.h"
+#include "publish/publish.h"
 #include "turn/samples.h"
 #include "worker/blocked.h"
-#include "worker/host.h"
+#include "worker/facts.h"
 #include "worker/other_threads.h"
-#include "worker/publish.h"
 
 #define FREEZE_NS (5 * HD_NS_PER_S) /* so long a hang is reported before its loop is certain */
 
@@ -19,19 +18,19 @@ void hd_hang_ignore(const struct hd_run *r, struct hd_turn *h, uint64_t turn) {
     h->not_a_hang = true;
 }
 
-/* Reports sort by their ids, and so by when hangs started: not before the run. */
-static void open_report(const struct hd_run *r, struct hd_turn *h) {
-    uint64_t run_ns = r->record->options.started_wall_ns, start_ns = h->times.start_wall_ns;
-    h->report.opened = true;
-    hd_uuid_make_at(h->report.id, start_ns > run_ns ? start_ns : run_ns);
-}
-
 static void look_at_threads(struct hd_worker *k, struct hd_turn *h) {
     const struct hd_probe *e = &h->samples.newest.probe;
     int owner = !h->samples.newest.valid ? 0 : hd_evidence_awaited_tid(e);
     hd_threads_capture(k, h->loop.thread, hd_thread_id_of(owner));
     h->threads.count = k->others.count + k->others.left_out;
     hd_threads_find_deadlock(k, h);
+}
+
+static void publish(struct hd_worker *k, struct hd_turn *h, bool complete) {
+    struct hd_facts facts;
+    hd_facts_take(&k->others, &k->process, &facts);
+    hd_facts_read_counters(&k->probe, h, &facts);
+    hd_publish(&k->publisher, h, &facts, complete);
 }
 
 void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
@@ -50,10 +49,10 @@ void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_messag
     if (h->not_a_hang) { /* which the monitor did not know yet */
         return;
     }
-    open_report(k->run, h);
-    hd_host_read_process(k);
+    hd_publish_open(&k->publisher, h);
+    hd_host_read_process(k->probe.proc_fd, &k->process);
     look_at_threads(k, h);
-    hd_publish(k, h, false);
+    publish(k, h, false);
 }
 
 /* ---- while it lasts -------------------------------------------------------------------------- */
@@ -86,7 +85,7 @@ void hd_hang_update_all(struct hd_worker *k) {
         if (h->samples.same && h->threads.deadlock_count == 0 && hd_evidence_awaited_tid(e) != 0) {
             look_at_threads(k, h); /* the ring may have closed since */
         }
-        hd_publish(k, h, false);
+        publish(k, h, false);
     }
 }
 
@@ -146,27 +145,28 @@ void hd_hang_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message
     h->times.excluded_ns = msg->excluded_ns;
     bool none = h->not_a_hang || h->times.duration_ns < h->times.threshold_ns;
     if (h->report.opened && (none || ends_without_loop(k->run, h) || known_too_late(k->run, h))) {
-        hd_publish_withdraw(k, h);
+        hd_publish_withdraw(&k->publisher, h);
     } else if (h->report.opened) {
-        hd_publish(k, h, true);
+        publish(k, h, true);
     }
     hd_turn_free(h);
 }
 
 /* The report of a loop that is not certain is not deferred: there is none. */
 void hd_hang_frame(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
-    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
-    bool sure =
-        w->generation == h->loop.generation && atomic_load_explicit(&w->loop.sure, memory_order_acquire);
+    bool certain = hd_publish_is_certain(k->run, h);
     hd_samples_settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
     h->times.duration_ns = msg->duration_ns;
     h->times.process_cpu_ns = msg->process_cpu_ns;
     h->times.excluded_ns = msg->excluded_ns;
     h->times.threshold_ns = k->run->settings.frame_drop_ns;
-    if (!h->not_a_hang && (sure || !k->run->settings.deferred)) {
-        open_report(k->run, h);
-        hd_host_read_process(k);
-        hd_publish_frame(k, h);
+    if (!h->not_a_hang && (certain || !k->run->settings.deferred)) {
+        hd_publish_open(&k->publisher, h);
+        hd_host_read_process(k->probe.proc_fd, &k->process);
+        struct hd_facts facts;
+        hd_facts_take(&k->others, &k->process, &facts);
+        hd_facts_read_counters(&k->probe, h, &facts);
+        hd_publish_frame(&k->publisher, h, &facts);
     }
     hd_turn_free(h);
 }

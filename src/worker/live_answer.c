@@ -8,11 +8,12 @@
 
 #include <string.h>
 
+#include "publish/describe.h"
 #include "record/uuid.h"
 #include "report/live_text.h"
+#include "worker/facts.h"
 #include "worker/host.h"
 #include "worker/other_threads.h"
-#include "worker/publish.h"
 
 struct out {
     char *buffer;
@@ -76,7 +77,7 @@ static void read_threads(struct hd_worker *k) {
         hd_unwinder_flush(k->unwinder);
     }
     hd_scripts_begin(&k->scripts, sole);
-    hd_host_read_process(k);
+    hd_host_read_process(k->probe.proc_fd, &k->process);
     hd_threads_capture(k, HD_THREAD_ID_NONE, HD_THREAD_ID_NONE);
     take_samples(k);
 }
@@ -90,19 +91,20 @@ void hd_live_answer(struct hd_worker *k) {
     read_threads(k);
     struct hd_monitor_cost cost = {.samples = k->others.count};
     struct hd_report r;
-    hd_publish_prepare(k, HD_REPORT_LIVE, &r);
-    hd_publish_threads(k, &r);
-    r.debugger = k->debugger;
+    struct hd_facts facts;
+    hd_facts_take(&k->others, &k->process, &facts);
+    hd_describe_run(&k->publisher, HD_REPORT_LIVE, &r);
+    hd_describe_threads(&facts, &r);
+    hd_describe_process(&facts, &r);
     r.started_wall_ns = began_wall_ns;
     r.started_ns = began_ns;
     r.duration_ns = hd_os_now_ns() - began_ns;
-    r.rss_bytes = k->rss_bytes;
     r.thread_count = (int)(k->others.count + k->others.left_out);
     r.monitor = &cost;
     hd_uuid_make(r.id, began_wall_ns);
     struct out out = {.buffer = q->buffer, .size = q->size > 0 ? q->size - 1 : 0};
     struct hd_sink sink = {.put = put, .ctx = &out};
-    int rc = q->as_text ? hd_live_text_write(&r, sink) : hd_report_write(&r, k->scratch, sink);
+    int rc = q->as_text ? hd_live_text_write(&r, sink) : hd_report_write(&r, k->publisher.scratch, sink);
     if (q->size > 0) {
         q->buffer[out.used < out.size ? out.used : out.size] = '\0';
     }

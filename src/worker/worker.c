@@ -5,15 +5,14 @@
  */
 #include "cause/probe.h"
 #include "os/linux/descriptor_table.h"
+#include "publish/publish.h"
+#include "publish/spool_failure.h"
 #include "watch/follow.h"
 #include "worker/blocked.h"
 #include "worker/crash_report.h"
-#include "worker/deferred.h"
 #include "worker/hang.h"
 #include "worker/host.h"
-#include "worker/publish.h"
 #include "worker/sample.h"
-#include "worker/spool_failure.h"
 #include "worker/tracking.h"
 
 #include <fcntl.h>
@@ -33,9 +32,9 @@ size_t hd_worker_bytes(void) {
 static void confine(void *worker) {
     struct hd_worker *k = worker;
     hd_capture_files_confine();
-    hd_spool_confine(&k->spool);
+    hd_spool_confine(&k->publisher.spool);
     k->probe.proc_fd = hd_private_table_confine(k->probe.proc_fd);
-    k->runtime_fd = hd_private_table_confine(k->runtime_fd);
+    k->publisher.marker_fd = hd_private_table_confine(k->publisher.marker_fd);
 }
 
 /* The main thread may wait for that while the worker has much to do before it takes messages. */
@@ -43,11 +42,23 @@ static void follow_early(const struct hd_worker *k) {
     (void)hd_follow_answer(k->run, HD_RUN_WORKER, NULL, NULL);
 }
 
+static void connect_publisher(struct hd_worker *k) {
+    struct hd_publisher *p = &k->publisher;
+    p->run = k->run;
+    p->turns = &k->turns;
+    p->app = &k->app;
+    p->host = &k->host;
+    p->code = (struct hd_code){
+        .pool = &k->turns.pool, .modules = &k->modules, .scripts = &k->scripts, .executable = k->executable};
+    p->marker_page = k->marker_page;
+}
+
 /* On the worker: its descriptors are of its table. */
 static void init(struct hd_worker *k) {
     uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
-    k->scratch = (struct hd_report_scratch *)(void *)more;
+    k->publisher.scratch = (struct hd_report_scratch *)(void *)more;
     k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
+    connect_publisher(k);
     hd_probe_context_open(&k->probe);
     if (k->run->settings.kept_file[0] != '\0') {
         int kept = hd_os.open_at(AT_FDCWD, k->run->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
@@ -62,14 +73,16 @@ static void init(struct hd_worker *k) {
     follow_early(k);
     hd_host_fill(k);
     hd_probe_context_init(&k->probe, &k->modules, hd_thread_id_tid(k->own_thread));
-    k->runtime_fd = k->run->settings.runtime[0] != '/' ? -1
-                                                       : hd_os.open_at(AT_FDCWD, k->run->settings.runtime,
-                                                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    k->publisher.marker_fd =
+        k->run->settings.runtime[0] != '/'
+            ? -1
+            : hd_os.open_at(AT_FDCWD, k->run->settings.runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     follow_early(k);
-    int rc = hd_spool_open(&k->spool, k->run->settings.spool);
-    k->spool.max_reports = k->run->settings.spool_reports == UINT32_MAX ? 0 : k->run->settings.spool_reports;
+    int rc = hd_spool_open(&k->publisher.spool, k->run->settings.spool);
+    k->publisher.spool.max_reports =
+        k->run->settings.spool_reports == UINT32_MAX ? 0 : k->run->settings.spool_reports;
     if (rc != 0) { /* noted once; the program goes on */
-        hd_spool_failure_note(k, rc);
+        hd_spool_failure_store(k->run, rc);
     }
 }
 
@@ -85,9 +98,9 @@ static void on_track(struct hd_worker *k, const struct hd_message *msg) {
 static void take_verdict(void *worker, const struct hd_loop_verdict *verdict) {
     struct hd_worker *k = worker;
     if (verdict->word == HD_LOOP_CERTAIN) {
-        hd_deferred_publish(k, verdict->loop, verdict->generation);
+        hd_publish_certain(&k->publisher, verdict->loop, verdict->generation);
     } else {
-        hd_deferred_void(k, verdict->loop, verdict->generation);
+        hd_publish_void(&k->publisher, verdict->loop, verdict->generation);
     }
 }
 
@@ -133,7 +146,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
         hd_sample_try(k, capture);
         break;
     case HD_MSG_SURE:
-        hd_deferred_publish(k, msg->loop, msg->generation);
+        hd_publish_certain(&k->publisher, msg->loop, msg->generation);
         break;
     case HD_MSG_TRACK:
         on_track(k, msg);
@@ -165,7 +178,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
     case HD_MSG_FORGET:
         if (h != NULL) {
             if (h->report.opened) {
-                hd_publish_withdraw(k, h);
+                hd_publish_withdraw(&k->publisher, h);
             }
             hd_turn_free(h);
         }
@@ -205,8 +218,8 @@ void *hd_worker_run(void *worker) {
             hd_os.futex_wait((uint32_t *)&k->run->channel.worker_wake, seen, UINT64_MAX, false);
         }
     }
-    hd_publish_session(k);
-    hd_spool_close(&k->spool);
+    hd_publish_session(&k->publisher);
+    hd_spool_close(&k->publisher.spool);
     atomic_store_explicit(&k->run->channel.worker_done, 1, memory_order_release);
     hd_os.futex_wake((uint32_t *)&k->run->channel.worker_done, INT32_MAX, false);
     return NULL;

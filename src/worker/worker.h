@@ -8,47 +8,35 @@
 
 #include "cause/cause.h"
 #include "image/functions.h"
+#include "publish/publisher.h"
 #include "report/call_tree.h"
-#include "report/spool.h"
 #include "script/script.h"
 #include "turn/turn.h"
 #include "unwind/unwind.h"
 #include "watch/run.h"
-#include "worker/caps.h"
 #include "worker/cpu_profile.h"
-#include "worker/deferred.h"
+#include "worker/host.h"
 #include "worker/other_threads.h"
-#include "worker/repeat.h"
-
-#define HD_FATAL_MARKER_BYTES 4096u /* a page, which a file may be mapped over */
 
 struct hd_worker {
     struct hd_run *run;
     struct hd_probe_context probe;
     hd_thread_id own_thread;
-    struct hd_spool spool;
-    int runtime_fd; /* settings.runtime; less than zero: there is none */
+    struct hd_publisher publisher;
     struct hd_app app;
     struct hd_host host;
     char os_version[64], kernel[64], executable[64];
-    uint64_t rss_bytes; /* when the newest hang opened */
-    bool debugger;
+    struct hd_process process; /* when the newest hang opened */
     struct hd_turns turns;
     struct hd_cpu_profile profile;
-    struct hd_deferred deferred;
-    struct hd_repeat before; /* the newest whole report: a repeat of it is brief */
-    struct hd_caps caps;
     struct hd_other_threads others; /* of the newest hang */
     /* shared buffers */
-    struct hd_cause_sums sums; /* of the hang that is written */
     struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
     struct hd_modules modules;
     uint64_t modules_seen_ns; /* when they were last looked after */
     struct hd_scripts scripts;
-    struct hd_report_scratch *scratch;
     struct hd_unwinder *unwinder;
-    /* hd_fatal_marker_update's, one for each open hang: a file, or memory of our own, but never nothing */
-    uint8_t notes[HD_TURNS_MAX][HD_FATAL_MARKER_BYTES] __attribute__((aligned(HD_FATAL_MARKER_BYTES)));
+    uint8_t marker_page[HD_TURNS_MAX][HD_FATAL_MARKER_BYTES] __attribute__((aligned(HD_FATAL_MARKER_BYTES)));
 };
 
 /* Where a walk ended: the rest of a stack is not unreadable where it is longer than what is copied of it. */

@@ -17,18 +17,19 @@
 #include <time.h>
 
 #include "folder.h"
-#include "monitor/monitor.h"
 #include "os/os.h"
+#include "publish/publish.h"
 #include "record/uuid.h"
-#include "worker/deferred.h"
-#include "worker/publish.h"
-#include "worker/worker.h"
 
 #define HANGS 70u
 #define HANG_NS HD_NS_PER_S
 
 static char folder[64];
-static struct hd_worker *k;
+static struct hd_publisher publisher, *p = &publisher;
+static struct hd_turns turns;
+static struct hd_modules modules;
+static struct hd_scripts scripts;
+static const struct hd_facts facts;
 static struct hd_run *run;
 static struct hd_record record;
 static int (*true_clock)(int, struct timespec *);
@@ -50,20 +51,22 @@ static unsigned files(const char *end) {
 static int fresh(void **state) {
     (void)state;
     strcpy(folder, "/tmp/hangdog-held-XXXXXX");
-    if (mkdtemp(folder) == NULL || (k = aligned_alloc(_Alignof(struct hd_worker), sizeof *k)) == NULL ||
-        (run = calloc(1, sizeof *run)) == NULL) {
+    if (mkdtemp(folder) == NULL || (run = calloc(1, sizeof *run)) == NULL) {
         return -1;
     }
-    memset(k, 0, sizeof *k);
+    memset(&turns, 0, sizeof turns);
     memset(&record, 0, sizeof record);
-    k->run = run;
-    k->scratch = calloc(1, hd_report_scratch_bytes());
+    publisher = (struct hd_publisher){
+        .run = run,
+        .turns = &turns,
+        .code = {.pool = &turns.pool, .modules = &modules, .scripts = &scripts, .executable = ""},
+        .scratch = calloc(1, hd_report_scratch_bytes())};
     run->record = &record;
     run->settings.deferred = true;
     run->settings.reports_per_day = run->settings.reports_per_fingerprint = UINT32_MAX;
-    hd_modules_init_live(&k->modules, -1);
-    hd_tree_pool_init(&k->turns.pool);
-    assert_int_equal(hd_spool_open(&k->spool, folder), 0);
+    hd_modules_init_live(&modules, -1);
+    hd_turns_init(&turns);
+    assert_int_equal(hd_spool_open(&p->spool, folder), 0);
     return 0;
 }
 
@@ -71,29 +74,28 @@ static int clean(void **state) {
     (void)state;
     hd_os.clock = true_clock;
     hd_os.wall_clock = true_wall_clock;
-    hd_spool_close(&k->spool);
-    free(k->scratch);
-    free(k);
+    hd_spool_close(&p->spool);
+    free(p->scratch);
     free(run);
     return folder_remove(folder);
 }
 
 static struct hd_turn *begun(uint64_t number) {
-    struct hd_turn *h = &k->turns.turn[0];
+    struct hd_turn *h = &turns.turn[0];
     *h = (struct hd_turn){.used = true,
                           .report = {.opened = true},
                           .state = HANGDOG_STATE_FOREGROUND,
                           .times = {.start_ns = number * HANG_NS, .duration_ns = HANG_NS / 2}};
     hd_uuid_make(h->report.id, number * HANG_NS);
-    hd_tree_init(&h->samples.tree, &k->turns.pool);
+    hd_tree_init(&h->samples.tree, &turns.pool);
     return h;
 }
 
 /* As long as any, told while it lasts and at its end. */
 static void run_to_end(struct hd_turn *h) {
-    hd_publish(k, h, false);
+    hd_publish(p, h, &facts, false);
     h->times.duration_ns = HANG_NS;
-    hd_publish(k, h, true);
+    hd_publish(p, h, &facts, true);
     hd_tree_free(&h->samples.tree);
     h->used = false;
 }
@@ -121,7 +123,7 @@ static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state)
     (void)state;
     hangs();
     assert_int_equal(files(".held"), HD_DEFERRED_MAX);
-    hd_deferred_void(k, 0, 0);
+    hd_publish_void(p, 0, 0);
     assert_int_equal(files(".held"), 0);
     assert_int_equal(files(".json"), 0);
     hang(HANGS + 1); /* there is room again */
@@ -131,7 +133,7 @@ static void what_is_not_remembered_is_counted_and_none_of_it_stays(void **state)
 static void what_is_remembered_is_shown_when_its_loop_is_sure(void **state) {
     (void)state;
     hangs();
-    hd_deferred_publish(k, 0, 0);
+    hd_publish_certain(p, 0, 0);
     assert_int_equal(files(".held"), 0);
     assert_int_equal(files(".json"), HD_DEFERRED_MAX);
 }
@@ -196,13 +198,13 @@ static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     (void)state;
     run->settings.deferred = false;
     run->settings.reports_per_day = 3;
-    k->spool.max_reports = 2;
+    p->spool.max_reports = 2;
     for (unsigned i = 0; i < 10; i++) {
-        k->caps.day_checked_ns = 0;
+        p->caps.day_checked_ns = 0;
         hang(i + 1);
     }
     assert_int_equal(files(".json"), 2);
-    assert_int_equal(k->spool.dropped, 1);
+    assert_int_equal(p->spool.dropped, 1);
     assert_int_equal(atomic_load(&record.losses.suppressed), 7);
 }
 
@@ -212,9 +214,9 @@ static void suppressed_or_withdrawn_reports_do_not_count_for_the_day(void **stat
     run->settings.reports_per_day = 2;
     run->settings.reports_per_fingerprint = 1;
     assert_int_equal(shown(4), 1);
-    hd_publish(k, begun(HANGS), false);
+    hd_publish(p, begun(HANGS), &facts, false);
     assert_int_equal(files(".json"), 2);
-    hd_publish_withdraw(k, &k->turns.turn[0]);
+    hd_publish_withdraw(p, &turns.turn[0]);
     assert_int_equal(files(".json"), 1);
     run->settings.reports_per_fingerprint = UINT32_MAX;
     assert_int_equal(shown(2), 1);
@@ -225,7 +227,7 @@ static void deferred_reports_of_no_loop_do_not_count_for_the_day(void **state) {
     (void)state;
     run->settings.reports_per_day = 1;
     hang(1);
-    hd_deferred_void(k, 0, 0);
+    hd_publish_void(p, 0, 0);
     hang(2);
     assert_int_equal(files(".held"), 1);
 }

@@ -17,12 +17,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "monitor/monitor.h"
+#include "publish/fatal_marker.h"
 #include "report/spool_files.h"
-#include "worker/fatal_marker.h"
 
 static struct hd_run *run;
-static struct hd_worker *worker;
+static struct hd_publisher publisher;
+static struct hd_turns turns;
+static uint8_t marker_page[HD_TURNS_MAX][HD_FATAL_MARKER_BYTES]
+    __attribute__((aligned(HD_FATAL_MARKER_BYTES)));
 static struct hd_turn *hang;
 static struct hd_os_calls real;
 static char folder[] = "/tmp/hangdog-note-XXXXXX";
@@ -31,17 +33,19 @@ static int set_up(void **state) {
     (void)state;
     real = hd_os;
     memcpy(strrchr(folder, '-'), "-XXXXXX", sizeof "-XXXXXX");
-    worker = aligned_alloc(HD_FATAL_MARKER_BYTES,
-                           (sizeof *worker + HD_FATAL_MARKER_BYTES - 1) & ~(HD_FATAL_MARKER_BYTES - 1));
-    assert_true(worker != NULL && mkdtemp(folder) != NULL);
-    memset(worker, 0, sizeof *worker);
+    assert_non_null(mkdtemp(folder));
     run = calloc(1, sizeof *run);
     assert_non_null(run);
-    worker->run = run;
-    worker->runtime_fd = -1;
-    hang = worker->turns.turn;
-    worker->spool.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(worker->spool.dir_fd >= 0);
+    memset(&turns, 0, sizeof turns);
+    hang = turns.turn;
+    publisher = (struct hd_publisher){
+        .run = run,
+        .turns = &turns,
+        .marker_page = marker_page,
+        .marker_fd = -1,
+        .spool = {.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)},
+    };
+    assert_true(publisher.spool.dir_fd >= 0);
     hang->report.id[0] = 1;
     return 0;
 }
@@ -49,8 +53,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     hd_os = real;
-    close(worker->spool.dir_fd);
-    free(worker);
+    close(publisher.spool.dir_fd);
     free(run);
     return rmdir(folder); /* nothing of ours is left */
 }
@@ -87,15 +90,15 @@ static void a_note_is_seen_only_while_it_is_locked(void **state) {
     unsigned lockable;
     (void)state;
     hd_os.flock = lock_while_seen;
-    hd_fatal_marker_update(worker, hang, false);
+    hd_fatal_marker_update(&publisher, hang, false);
     assert_int_equal(locks, 1);
     assert_int_equal(seen_unlocked, 0);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 1);
     assert_int_equal(lockable, 0);
     assert_int_equal(files_of(HD_SPOOL_TEMP, &lockable), 0);
-    hd_fatal_marker_update(worker, hang, true);
+    hd_fatal_marker_update(&publisher, hang, true);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 0);
-    assert_int_equal(hang->report.note, 0);
+    assert_int_equal(hang->report.marker, 0);
 }
 
 static int is_locked_elsewhere(int fd, int operation) {
@@ -107,14 +110,14 @@ static void a_note_that_cannot_be_locked_is_left_by_the_next_update(void **state
     unsigned lockable;
     (void)state;
     hd_os.flock = is_locked_elsewhere;
-    hd_fatal_marker_update(worker, hang, false);
+    hd_fatal_marker_update(&publisher, hang, false);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 0);
     assert_int_equal(files_of(HD_SPOOL_TEMP, &lockable), 0);
     hd_os.flock = real.flock;
-    hd_fatal_marker_update(worker, hang, false);
+    hd_fatal_marker_update(&publisher, hang, false);
     assert_int_equal(files_of(HD_SPOOL_OPEN, &lockable), 1);
     assert_int_equal(lockable, 0);
-    hd_fatal_marker_update(worker, hang, true);
+    hd_fatal_marker_update(&publisher, hang, true);
 }
 
 int main(void) {

@@ -12,6 +12,7 @@
 #include "base/script_argument.h"
 #include "base/text.h"
 #include "os/linux/proc_files.h"
+#include "worker/worker.h"
 
 static void cut_line(char *text) {
     for (; *text != '\0'; text++) {
@@ -39,13 +40,13 @@ static uint64_t number(const char *text) {
     return v;
 }
 
-void hd_host_read_process(struct hd_worker *k) {
+void hd_host_read_process(int proc_fd, struct hd_process *process) {
     char text[4096], value[32];
-    hd_proc_read(k->probe.proc_fd, "status", text, sizeof text);
+    hd_proc_read(proc_fd, "status", text, sizeof text);
     find_value(text, "VmRSS:\t", value, sizeof value);
-    k->rss_bytes = number(value) * 1024;
+    process->rss_bytes = number(value) * 1024;
     find_value(text, "TracerPid:\t", value, sizeof value);
-    k->debugger = number(value) != 0;
+    process->debugger = number(value) != 0;
 }
 
 static void fill_host(struct hd_worker *k) {

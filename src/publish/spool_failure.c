@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker code. The journal's socket never blocks: a message that finds no room is lost.
+ * The journal's socket never blocks: where it is full, the line is lost. Worker.
  */
-#include "worker/spool_failure.h"
+#include "publish/spool_failure.h"
 
 #include "base/text.h"
 #include "os/linux/notify_socket.h"
@@ -51,11 +51,11 @@ static void write_line(const struct hd_settings *s, int error) {
     }
 }
 
-void hd_spool_failure_note(struct hd_worker *k, int rc) {
-    int32_t none = 0; /* the first failure says more than those that follow from it */
-    atomic_compare_exchange_strong(&k->run->record->losses.spool_error, &none, -rc);
-    struct hd_record *of_all = k->run->settings.journal; /* a server may have a process for each connection */
-    if (of_all != NULL && atomic_exchange(&of_all->shared.failure_printed, 1) == 0) {
-        write_line(&k->run->settings, -rc);
+void hd_spool_failure_store(const struct hd_run *run, int rc) {
+    int32_t none = 0; /* later failures follow from the first one, and say less */
+    atomic_compare_exchange_strong(&run->record->losses.spool_error, &none, -rc);
+    struct hd_record *journal = run->settings.journal; /* one line for all processes of a server */
+    if (journal != NULL && atomic_exchange(&journal->shared.failure_printed, 1) == 0) {
+        write_line(&run->settings, -rc);
     }
 }

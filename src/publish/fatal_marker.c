@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The marker's first word is the hang's duration. Where XDG_RUNTIME_DIR or /dev/shm has a file of that name,
+ * the word is there: they are memory. The file is mapped, and the monitor keeps the word current. Worker.
+ */
+#include "publish/fatal_marker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "report/spool_files.h"
+
+static void remove_marker(const struct hd_publisher *p, const char *name) {
+    hd_os.unlink_at(p->spool.dir_fd, name);
+    if (p->marker_fd >= 0) {
+        hd_os.unlink_at(p->marker_fd, name);
+    }
+}
+
+/* A dead process's report may be gone, for the spool's limits: its marker goes, too. */
+static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
+    const struct hd_publisher *p = ctx;
+    char report[HD_SPOOL_NAME_BYTES];
+    struct stat st;
+    if (what == HD_SPOOL_OPEN) { /* ".ID.open" */
+        struct hd_text t;
+        hd_text_init(&t, report, sizeof report);
+        hd_text_mem(&t, name + 1, strlen(name) - sizeof ".open");
+        hd_text_str(&t, ".json");
+        if (hd_os.stat_at(p->spool.dir_fd, report, &st, AT_SYMLINK_NOFOLLOW) == -ENOENT) {
+            remove_marker(p, name);
+        }
+    }
+    return 0;
+}
+
+/* Readers see the name only once the file is locked. If the lock or the rename fails, the next update tries
+ * again. A process that dies in between leaves a temporary file, which a sweep removes. */
+static void create_marker(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
+    char temp[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(temp, turn->report.id, HD_SPOOL_TEMP);
+    int fd = hd_os.open_at(p->spool.dir_fd, temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat st;
+    if (fd >= 0) {
+        (void)hd_spool_allow_owner(fd, &st);
+    }
+    if (fd >= 0 && hd_os.flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        hd_os.rename_at(p->spool.dir_fd, temp, name) == 0) {
+        turn->report.marker = fd + 1;
+    } else if (fd >= 0) {
+        hd_os.unlink_at(p->spool.dir_fd, temp);
+        hd_os_close(fd);
+    }
+}
+
+static uint8_t *page_of(struct hd_publisher *p, const struct hd_turn *turn) {
+    return p->marker_page[turn - p->turns->turn];
+}
+
+/* Writes before it maps: a store into a mapped page that the file system has no room for would be a SIGBUS.
+ */
+static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
+    struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = p->marker_fd >= 0 ? hd_os.open_at(p->marker_fd, name, flags, 0600) : -1;
+    turn->report.mapped = fd >= 0 ? fd + 1 : turn->report.marker;
+    fd = turn->report.mapped - 1;
+    uint64_t duration_ns = turn->times.duration_ns;
+    if (hd_os.write(fd, &duration_ns, sizeof duration_ns) != sizeof duration_ns ||
+        w->generation != turn->loop.generation) {
+        return;
+    }
+    uint8_t *page = page_of(p, turn);
+    if (hd_os_memory_of_file(page, HD_FATAL_MARKER_BYTES, fd) == 0) {
+        atomic_store_explicit(&w->worker.fatal_marker_start_ns, turn->times.start_ns, memory_order_relaxed);
+        atomic_store_explicit(&w->worker.fatal_marker, (_Atomic uint64_t *)(void *)page,
+                              memory_order_release);
+    }
+}
+
+/* The monitor may just be storing into the page: memory takes the file's place, never nothing. */
+static void unmap_duration(struct hd_publisher *p, const struct hd_turn *turn) {
+    struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
+    _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(p, turn);
+    atomic_compare_exchange_strong(&w->worker.fatal_marker, &page, NULL);
+    (void)hd_os_memory_of_file(page_of(p, turn), HD_FATAL_MARKER_BYTES, -1);
+    if (turn->report.mapped != turn->report.marker) {
+        hd_os_close(turn->report.mapped - 1);
+    }
+}
+
+void hd_fatal_marker_update(struct hd_publisher *p, struct hd_turn *turn, bool over) {
+    char name[HD_SPOOL_NAME_BYTES];
+    hd_spool_name(name, turn->report.id, HD_SPOOL_OPEN);
+    if (!over && turn->report.marker == 0) {
+        (void)hd_spool_walk(p->spool.dir_fd, sweep_one, p);
+        create_marker(p, turn, name);
+        if (turn->report.marker != 0) {
+            map_duration(p, turn, name);
+        }
+    } else if (over && turn->report.marker != 0) {
+        remove_marker(p, name);
+        unmap_duration(p, turn);
+        hd_os_close(turn->report.marker - 1);
+        turn->report.marker = 0;
+    }
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions count by their module's build-id and their offset in it: these stay from run to run. Worker.
+ */
+#include "publish/fingerprint.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+#define RULE 3 /* version of this rule: another rule gives other fingerprints */
+#define FRAMES 5
+
+/* The functions that count. */
+enum which {
+    OWN,
+    LIBRARYS,
+    ANY,
+    TRIES
+};
+
+static const struct hd_frame *frame_at(const struct hd_code *code, const struct hd_hot_path *hot,
+                                       uint32_t i) {
+    return &code->pool->node[hot->node[i]].frame;
+}
+
+/* The next hang of the same bug may have another function in less than half of the time. */
+static bool has_half(const struct hd_code *code, const struct hd_hot_path *hot, uint32_t i) {
+    return code->pool->node[hot->node[i]].time_ns >= code->pool->node[hot->node[0]].time_ns / 2;
+}
+
+static bool is_own_script(const struct hd_code *code, const struct hd_frame *f) {
+    const char *file = hd_script_file(code->scripts, f);
+    return !(hd_module_path_is_system(file) || file[0] == '<' || file[0] == '\0' ||
+             strncmp(file, "node:", 5) == 0);
+}
+
+static bool is_own(const struct hd_code *code, uint32_t module) {
+    return !hd_module_is_system(code->modules, module) ||
+           hd_module_path_is_of_program(hd_module_path(code->modules, module), code->executable);
+}
+
+/* The C library is left out: all libraries call it. */
+static bool is_librarys(const struct hd_code *code, uint32_t module) {
+    static const char c_library[] = "libc.so\0ld-linux\0linux-vdso\0libhangdog\0";
+    char name[32];
+    hd_text_base_name(name, sizeof name, hd_module_path(code->modules, module));
+    for (const char *at = c_library, *end = c_library + sizeof c_library - 1; at < end;
+         at += strlen(at) + 1) {
+        if (strncmp(name, at, strlen(at)) == 0) {
+            return false;
+        }
+    }
+    return !is_own(code, module);
+}
+
+static uint64_t mix_frame(const struct hd_code *code, uint64_t hash, const struct hd_frame *f,
+                          enum which which, bool *used) {
+    *used = false;
+    if (f->script != 0) {
+        const char *name = hd_script_name(code->scripts, f), *file = hd_script_file(code->scripts, f);
+        *used = which == ANY || (which == OWN && is_own_script(code, f));
+        return *used ? hd_hash(hd_hash(hash, name, strlen(name) + 1), file, strlen(file) + 1) : hash;
+    }
+    int index = hd_modules_at_or_gone(code->modules, hd_frame_lookup_pc(f));
+    if (index < 0 || f->start == 0 || (which == OWN && !is_own(code, (uint32_t)index)) ||
+        (which == LIBRARYS && !is_librarys(code, (uint32_t)index))) {
+        return hash;
+    }
+    const struct hd_module *mod = &code->modules->module[index];
+    uint64_t start = f->start - mod->bias;
+    *used = true;
+    hash = hd_hash(hash, mod->build_id, mod->build_id_bytes);
+    return hd_hash(hash, &start, sizeof start);
+}
+
+/* Mixes the innermost functions of a kind. *used: their number. */
+static uint64_t mix(const struct hd_code *code, uint64_t hash, const struct hd_hot_path *hot,
+                    enum which which, unsigned *used) {
+    *used = 0;
+    for (uint32_t i = hot->count; i > 0 && *used < FRAMES; i--) {
+        bool counts = which != LIBRARYS || has_half(code, hot, i - 1);
+        hash = counts ? mix_frame(code, hash, frame_at(code, hot, i - 1), which, &counts) : hash;
+        *used += counts;
+    }
+    return hash;
+}
+
+/* A script's outermost function, which calls the loop as main does. */
+static bool is_main_script(const struct hd_code *code, const struct hd_frame *f) {
+    const char *name = hd_script_name(code->scripts, f);
+    return strcmp(name, "<module>") == 0 || strcmp(name, "main") == 0;
+}
+
+/* The program's only function is main, or the first function of a thread: it calls the loop, and is the same
+ * in each hang. In a program of scripts, the interpreter has no function of the program's own. */
+static bool is_only_main(const struct hd_code *code, const struct hd_hot_path *hot) {
+    uint64_t first = 0;
+    bool scripts = false, only = true;
+    for (uint32_t i = 0; i < hot->count; i++) {
+        const struct hd_frame *f = frame_at(code, hot, i);
+        if (f->script != 0) {
+            scripts |= is_own_script(code, f);
+            only &= !is_own_script(code, f) || is_main_script(code, f);
+        }
+    }
+    for (uint32_t i = 1; i < hot->count && !scripts && only; i++) { /* 0: _start */
+        const struct hd_frame *f = frame_at(code, hot, i);
+        int module = f->script == 0 ? hd_modules_at_or_gone(code->modules, hd_frame_lookup_pc(f)) : -1;
+        if (module >= 0 && f->start != 0 && is_own(code, (uint32_t)module)) {
+            only = first == 0 || first == f->start;
+            first = f->start;
+        }
+    }
+    return only;
+}
+
+uint64_t hd_fingerprint_of(const struct hd_code *code, const struct hd_hot_path *hot,
+                           const struct hd_cause *cause) {
+    static const enum which order[2][TRIES] = {{OWN, ANY, ANY}, {LIBRARYS, OWN, ANY}};
+    if (hot->count == 0) {
+        return 0;
+    }
+    uint8_t rule = RULE;
+    uint64_t hash = hd_hash(hd_hash(HD_HASH_BEGIN, &rule, 1), &cause->kind, 1);
+    const enum which *which = order[is_only_main(code, hot)];
+    for (unsigned i = 0; i < TRIES; i++) {
+        unsigned used;
+        uint64_t sum = mix(code, hash, hot, which[i], &used);
+        if (used > 0) {
+            return sum;
+        }
+    }
+    return hash;
+}
+
+/* JIT code has no module: the place in it counts, which means something in this run only. The innermost
+ * function may be JIT code, of which the start is not known: no other stack is equal then. */
+uint64_t hd_fingerprint_of_stack(const struct hd_code *code, const struct hd_hot_path *hot) {
+    uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
+    for (uint32_t i = hot->count; i > 0; i--) {
+        const struct hd_frame *f = frame_at(code, hot, i - 1);
+        bool used;
+        if (f->script == 0 && f->start == 0 && hd_modules_at(code->modules, hd_frame_lookup_pc(f)) < 0) {
+            if (i == hot->count) {
+                return 0;
+            }
+            hash = hd_hash(hash, &f->pc, sizeof f->pc);
+        } else if (has_half(code, hot, i - 1)) {
+            hash = mix_frame(code, hash, f, ANY, &used);
+        }
+    }
+    return hash;
+}

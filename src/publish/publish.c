@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The life of a hang's report in the spool. The process may die between any two writes: cli/settle then
+ * finishes the report by the record. So the order of the writes is a contract. Worker.
+ */
+#include "publish/publish.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "publish/describe.h"
+#include "publish/open_record.h"
+#include "publish/spool_failure.h"
+#include "record/uuid.h"
+#include "report/outbox_writer.h"
+
+#define DAY_NS (24 * 3600 * HD_NS_PER_S)
+#define LONG_FRAME 0x6672616d65ULL /* a long frame does not repeat a hang of the same stack */
+
+/* ---- the program's view ----------------------------------------------------------------------- */
+
+static void post_event(struct hd_publisher *p, const struct hd_turn *turn, hangdog_event_type type,
+                       bool suppressed) {
+    hangdog_event event = {.type = type,
+                           .tid = hd_thread_id_tid(turn->loop.thread),
+                           .suppressed = suppressed,
+                           .start_ns = turn->times.start_ns,
+                           .duration_ns = turn->times.duration_ns,
+                           .threshold_ns = turn->times.threshold_ns};
+    memcpy(event.loop, turn->loop.name, sizeof event.loop);
+    hd_uuid_text(turn->report.id, event.report);
+    hd_events_post(&p->run->channel.events, &event);
+}
+
+static void update_marker(struct hd_publisher *p, struct hd_turn *turn, bool over) {
+    if (p->run->ports.fatal_marker != NULL) {
+        p->run->ports.fatal_marker(p, turn, over);
+    }
+}
+
+/* ---- caps ------------------------------------------------------------------------------------- */
+
+/* Counts the reports in the spool, so that a program that is started again and again keeps to the cap. */
+static bool day_allows(struct hd_publisher *p) {
+    uint32_t per_day = p->run->settings.reports_per_day;
+    uint64_t now_ns = hd_os_now_ns();
+    if (per_day != UINT32_MAX && hd_caps_must_count_day(&p->caps, now_ns)) {
+        uint32_t count;
+        if (hd_spool_count_last(&p->spool, DAY_NS, &count) != 0) {
+            count = 0;
+        }
+        hd_caps_set_day(&p->caps, count + p->deferred.count, now_ns);
+    }
+    return hd_caps_allow_day(&p->caps, per_day);
+}
+
+static bool fingerprint_allows(struct hd_publisher *p, const struct hd_report *r) {
+    return hd_caps_allow_fingerprint(&p->caps, r->fingerprint, p->run->settings.reports_per_fingerprint,
+                                     hd_os_now_ns());
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static void count_dropped(struct hd_publisher *p) {
+    atomic_store_explicit(&p->run->record->losses.dropped_reports, p->spool.dropped, memory_order_relaxed);
+}
+
+/* The runner still has the rights that the program had at first. */
+static bool may_runner_write(int rc) {
+    return rc == -EACCES || rc == -EPERM || rc == -EFBIG || rc == -EDQUOT;
+}
+
+int hd_publish_write(struct hd_publisher *p, const struct hd_report *r, bool deferred) {
+    struct hd_record *record = p->run->record;
+    int rc = hd_spool_write(&p->spool, r, p->scratch, deferred);
+    if (may_runner_write(rc) && !deferred && p->run->settings.outbox != NULL) {
+        rc = hd_outbox_write(p->run->settings.outbox, r, p->scratch);
+    }
+    atomic_fetch_add_explicit(&record->hangs.reports, rc == 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record->hangs.complete_reports, rc == 0 && r->complete, memory_order_relaxed);
+    if (rc != 0) {
+        atomic_fetch_add_explicit(&record->losses.spool_failures, r->complete, memory_order_relaxed);
+        hd_spool_failure_store(p->run, rc);
+    }
+    count_dropped(p);
+    return rc;
+}
+
+void hd_publish_write_capped(struct hd_publisher *p, const struct hd_report *r) {
+    if (fingerprint_allows(p, r) && day_allows(p)) {
+        hd_publish_write(p, r, false);
+    }
+}
+
+bool hd_publish_is_certain(const struct hd_run *run, const struct hd_turn *turn) {
+    const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
+    return atomic_load_explicit(&w->loop.sure, memory_order_acquire) &&
+           w->generation == turn->loop.generation;
+}
+
+/* Readers see the report, unless its loop is not certain yet. False: the table of deferred reports is full.
+ */
+static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
+    bool certain = hd_publish_is_certain(p->run, turn);
+    if (certain) { /* readers find the loop's reports in the order of the hangs */
+        hd_publish_certain(p, turn->loop.slot, turn->loop.generation);
+    }
+    turn->report.published |= !p->run->settings.deferred || certain;
+    bool deferred = !turn->report.published;
+    bool was_deferred = hd_deferred_remove(&p->deferred, turn->report.id);
+    if (!deferred && was_deferred) { /* the new file replaces the released one */
+        hd_spool_release(&p->spool, turn->report.id);
+    }
+    if (deferred && p->deferred.count == HD_DEFERRED_MAX) {
+        return false;
+    }
+    int rc = hd_publish_write(p, r, deferred);
+    if (deferred && (rc == 0 || was_deferred)) {
+        hd_deferred_add(&p->deferred, turn->report.id, turn->loop.slot, turn->loop.generation,
+                        turn->times.duration_ns);
+    }
+    return true;
+}
+
+static void withdraw(struct hd_publisher *p, const uint8_t *id) {
+    hd_spool_withdraw(&p->spool, id);
+    hd_caps_give_back(&p->caps); /* the start of the hang took one report of the day */
+}
+
+/* False: the report is suppressed. A complete report has the number of those suppressed before it. */
+static bool write_within_caps(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
+    bool allowed =
+        turn->report.within_caps && (!r->complete || fingerprint_allows(p, r)) && write_turn(p, turn, r);
+    if (allowed) {
+        p->caps.suppressed = r->complete ? 0 : p->caps.suppressed;
+    } else if (r->complete) {
+        if (turn->report.within_caps) {
+            withdraw(p, turn->report.id);
+        }
+        p->caps.suppressed++;
+        hd_record_add_suppressed(p->run->record, turn->times.duration_ns);
+    }
+    return allowed;
+}
+
+/* ---- a hang ----------------------------------------------------------------------------------- */
+
+/* Reports sort by their ids, and so by the starts of their hangs. A launch may start before the run. */
+void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn) {
+    uint64_t run_ns = p->run->record->options.started_wall_ns, start_ns = turn->times.start_wall_ns;
+    turn->report.opened = true;
+    hd_uuid_make_at(turn->report.id, start_ns > run_ns ? start_ns : run_ns);
+}
+
+/* A turn that ended while the program runs on ended in the loop's own wait: that proves the loop. */
+static bool is_unsure(const struct hd_run *run, const struct hd_turn *turn, bool complete) {
+    return run->settings.deferred && !hd_publish_is_certain(run, turn) &&
+           (!complete || atomic_load_explicit(&run->channel.stopping, memory_order_relaxed));
+}
+
+static void compare_with_before(struct hd_publisher *p, struct hd_report *r, uint64_t stack) {
+    if (hd_repeat_matches(&p->before, r, stack) && hd_spool_has(&p->spool, p->before.id)) {
+        r->brief = true;
+        memcpy(r->repeat_of, p->before.id, sizeof r->repeat_of);
+    }
+}
+
+void hd_publish(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts, bool complete) {
+    struct hd_description d;
+    struct hd_report *r = &d.report;
+    hd_describe_turn(p, turn, facts, complete, &d);
+    r->unsure = is_unsure(p->run, turn, complete);
+    bool first = turn->report.written_age_ns == 0;
+    if (first && !complete) { /* the program learns of the hang before a slow disk has the report */
+        post_event(p, turn, HANGDOG_EVENT_START, false);
+    }
+    turn->report.written_age_ns = turn->times.duration_ns > 0 ? turn->times.duration_ns : 1;
+    hd_open_record_update(p->run, turn, complete);
+    uint64_t stack = hd_fingerprint_of_stack(&p->code, &d.hot);
+    compare_with_before(p, r, stack);
+    if (first && !turn->report.within_caps) {
+        turn->report.within_caps = day_allows(p);
+    }
+    if (complete) { /* a process that exits during the write did not die in the hang */
+        update_marker(p, turn, true);
+    }
+    bool allowed = write_within_caps(p, turn, r);
+    if (!first || complete) {
+        post_event(p, turn, complete ? HANGDOG_EVENT_END : HANGDOG_EVENT_UPDATE, !allowed);
+    }
+    if (complete) {
+        hd_open_record_close(p->run, p->turns, turn);
+    } else if (allowed) {
+        update_marker(p, turn, false);
+    }
+    if (complete && allowed && !r->brief) { /* later repeats refer to this report, not to a brief one */
+        hd_repeat_store(&p->before, r, stack);
+    }
+}
+
+void hd_publish_withdraw(struct hd_publisher *p, struct hd_turn *turn) {
+    update_marker(p, turn, true);
+    post_event(p, turn, HANGDOG_EVENT_WITHDRAWN, true);
+    withdraw(p, turn->report.id);
+    hd_deferred_remove(&p->deferred, turn->report.id);
+    atomic_fetch_add_explicit(&p->run->record->losses.withdrawn, 1, memory_order_relaxed);
+    hd_open_record_close(p->run, p->turns, turn);
+}
+
+void hd_publish_frame(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts) {
+    struct hd_description d;
+    hd_describe_turn(p, turn, facts, true, &d);
+    d.report.kind = HD_REPORT_FRAME_DROP;
+    d.report.fingerprint ^= d.report.fingerprint != 0 ? LONG_FRAME : 0;
+    if (day_allows(p) && fingerprint_allows(p, &d.report)) {
+        hd_publish_write(p, &d.report, false);
+    } else {
+        p->caps.suppressed++;
+    }
+}
+
+/* ---- deferred reports ------------------------------------------------------------------------- */
+
+void hd_publish_certain(struct hd_publisher *p, uint8_t slot, uint32_t generation) {
+    struct hd_turn *turn = hd_turns_find(p->turns, slot, generation);
+    if (turn != NULL) {
+        turn->report.published = true;
+    }
+    struct hd_deferred *d = &p->deferred;
+    for (uint32_t i = 0; (i = hd_deferred_find(d, i, slot, generation)) < d->count;) {
+        hd_spool_release(&p->spool, d->id[i]);
+        hd_deferred_remove_at(d, i);
+    }
+    count_dropped(p);
+}
+
+/* The turn with this report has not ended. */
+static bool lasts(const struct hd_turns *turns, const uint8_t *id) {
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        const struct hd_turn *turn = &turns->turn[i];
+        if (turn->report.opened && memcmp(turn->report.id, id, HD_UUID_BYTES) == 0) {
+            return turn->used;
+        }
+    }
+    return false;
+}
+
+void hd_publish_void(struct hd_publisher *p, uint8_t slot, uint32_t generation) {
+    struct hd_record *record = p->run->record;
+    struct hd_deferred *d = &p->deferred;
+    for (uint32_t i = 0; (i = hd_deferred_find(d, i, slot, generation)) < d->count;) {
+        if (lasts(p->turns, d->id[i])) {
+            i++;
+            continue;
+        }
+        withdraw(p, d->id[i]);
+        atomic_fetch_add_explicit(&record->losses.withdrawn, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&record->hangs.count, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&record->hangs.total_ns, d->duration_ns[i], memory_order_relaxed);
+        hd_deferred_remove_at(d, i);
+    }
+}

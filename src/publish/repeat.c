@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A longer hang has more to say, and is reported in full. Worker.
+ */
+#include "publish/repeat.h"
+
+#include <string.h>
+
+#define LONGER 4 /* a hang that is longer by a quarter is not a repeat */
+
+bool hd_repeat_matches(const struct hd_repeat *before, const struct hd_report *r, uint64_t stack) {
+    bool longer = r->duration_ns > before->duration_ns + before->duration_ns / LONGER;
+    return r->complete && r->fingerprint == before->fingerprint && stack != 0 && stack == before->stack &&
+           !longer;
+}
+
+void hd_repeat_store(struct hd_repeat *before, const struct hd_report *r, uint64_t stack) {
+    before->fingerprint = r->fingerprint;
+    before->stack = stack;
+    before->duration_ns = r->duration_ns;
+    memcpy(before->id, r->id, sizeof before->id);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every group of figures has its own files in /proc and the control group. Worker.
+ */
+#include "worker/facts.h"
+
+#include <string.h>
+
+#include "cause/linux/pressure.h"
+#include "cause/linux/throttled.h"
+#include "os/linux/proc_stat.h"
+
+void hd_facts_take(const struct hd_other_threads *others, const struct hd_process *process,
+                   struct hd_facts *facts) {
+    memset(facts, 0, sizeof *facts);
+    facts->threads = others->thread;
+    facts->thread_frames = others->frames;
+    facts->thread_count = others->count;
+    facts->threads_left_out = others->left_out;
+    facts->rss_bytes = process->rss_bytes;
+    facts->debugger = process->debugger;
+}
+
+void hd_facts_read_counters(const struct hd_probe_context *probe, const struct hd_turn *turn,
+                            struct hd_facts *facts) {
+    facts->throttled_ns = hd_throttled_ns(probe);
+    facts->major_faults = hd_proc_stat_major_faults(probe->proc_fd, hd_thread_id_tid(turn->loop.thread));
+    hd_pressure_read(probe, facts->stall_ns);
+    hd_pressure_memory(probe, &facts->memory_used, &facts->memory_limit);
+    facts->worker_cpu_ns = hd_os_thread_cpu_ns();
+}

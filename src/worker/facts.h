@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads the facts of a report, just before it is written. Worker.
+ */
+#ifndef HD_WORKER_FACTS_H
+#define HD_WORKER_FACTS_H
+
+#include "publish/publisher.h"
+#include "worker/host.h"
+#include "worker/other_threads.h"
+
+/* The threads and the process as they were captured last; the other facts are zero. */
+void hd_facts_take(const struct hd_other_threads *others, const struct hd_process *process,
+                   struct hd_facts *facts);
+
+/* Counters now of the turn's thread, of the worker and of the control group. */
+void hd_facts_read_counters(const struct hd_probe_context *probe, const struct hd_turn *turn,
+                            struct hd_facts *facts);
+
+#endif
