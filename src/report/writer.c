@@ -54,9 +54,10 @@ void hd_writer_numbers(struct hd_json *j, const void *of, const struct hd_writer
 /* ---- parts -------------------------------------------------------------------------------- */
 
 static void write_head(const struct hd_report *r, struct hd_json *j) {
+    const char *kind = hd_words_report(r->kind);
     hd_json_str(j, "format", "hangdog-report/1");
     hd_json_uuid(j, "id", r->id);
-    hd_json_str(j, "kind", hd_words_report(r->kind));
+    hd_json_str(j, "kind", kind != NULL ? kind : hd_words_report(HD_REPORT_HANG));
     hd_json_time(j, "started_at", r->started_wall_ns);
     hd_json_u64(j, "duration_ns", r->duration_ns);
     hd_json_u64(j, "excluded_ns", r->excluded_ns);
@@ -148,7 +149,7 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     uint32_t ring = c->deadlock_count;
     const uint32_t ring_max = sizeof c->deadlock / sizeof c->deadlock[0];
     hd_json_object(j, "cause");
-    hd_json_str(j, "kind", hd_words_cause(c->kind));
+    hd_json_str(j, "kind", hd_words_cause(c->kind < HD_CAUSE_KINDS ? c->kind : HD_CAUSE_UNKNOWN));
     hd_json_fixed(j, "share", c->share < 0 ? 0 : c->share > 1 ? 1 : c->share, 4);
     write_field(j, "detail", c->detail, sizeof c->detail);
     hd_writer_syscall(j, c->syscall_nr);
