@@ -184,7 +184,7 @@ int export_send_main(int argc, char **argv, const volatile sig_atomic_t *stop) {
         return call.status;
     }
     if (!export_can_send(&call.options)) {
-        return options_wrong_use(&command_export, "--send is for --format sentry and otlp");
+        return export_refuse_send();
     }
     call.named = argv + first;
     call.count = argc - first;

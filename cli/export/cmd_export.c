@@ -114,14 +114,13 @@ static int cmd_export(int argc, char **argv) {
         return status;
     }
     const struct export_format *format = export_format_of(o.format);
-    if (format->binary && o.output == NULL && isatty(STDOUT_FILENO) != 0) {
+    if ((format->flags & EXPORT_IS_BINARY) != 0 && o.output == NULL && isatty(STDOUT_FILENO) != 0) {
         return print_error_try("hangdog export --format pprof -o hang.pb.gz",
                                "cannot print %s on a terminal: it is no text", o.format);
     }
     if (o.send != NULL && (o.output != NULL || !export_can_send(&o))) {
-        return options_wrong_use(&command_export, o.output != NULL
-                                                      ? "--send and --output exclude each other"
-                                                      : "--send is for --format sentry and otlp");
+        return o.output != NULL ? options_wrong_use(&command_export, "--send and --output exclude each other")
+                                : export_refuse_send();
     }
     if (o.send != NULL) {
         return fleet_start("hangdog-upload", argc, argv);

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "cli/base/sanitize.h"
+#include "cli/export/formats.h"
 #include "cli/export/stacks.h"
 #include "cli/export/summary_text.h"
 #include "cli/reader/own_frame.h"
 #include "cli/reader/report_load.h"
+#include "cli/reader/report_words.h"
 #include "hangdog/hangdog.h"
 
 #define NS_PER_S 1e9
@@ -48,10 +50,10 @@ static void put_seconds(json_t *list, const char *key, int64_t ns) {
 
 static int severity(const json_t *report) {
     const char *kind = report_text(report, "kind");
-    return export_is_fatal(report)                                       ? SEVERITY_FATAL
-           : strcmp(kind, "live") == 0                                   ? SEVERITY_INFO
-           : strcmp(kind, "cpu") == 0 || strcmp(kind, "frame-drop") == 0 ? SEVERITY_WARN
-                                                                         : SEVERITY_ERROR;
+    return export_is_fatal(report)                     ? SEVERITY_FATAL
+           : report_words_kind_is(kind, HD_OF_REQUEST) ? SEVERITY_INFO
+           : report_words_kind_is(kind, HD_OF_WARNING) ? SEVERITY_WARN
+                                                       : SEVERITY_ERROR;
 }
 
 static json_t *resource_json(const json_t *report) {

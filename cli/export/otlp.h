@@ -7,11 +7,8 @@
 #define CLI_EXPORT_OTLP_H
 
 #include <jansson.h>
-#include <stdio.h>
 
 /* The request for an array of reports. Caller calls json_decref. NULL: no memory. */
 json_t *export_otlp_request(const json_t *reports);
-/* Writes it. 0, or -1 with errno: no memory, or `out` cannot be written. */
-int export_otlp(FILE *out, const json_t *reports);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/sanitize.h"
+#include "cli/export/formats.h"
 #include "cli/export/stacks.h"
 #include "cli/reader/groups.h"
 #include "cli/reader/report_load.h"

@@ -9,8 +9,6 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Writes the sums of an array of reports. 0, or -1 with errno: no memory, or `out` cannot be written. */
-int export_prometheus(FILE *out, const json_t *reports);
 /* `before`, and name="value" with the value as a label has it. */
 void export_put_label(FILE *out, const char *before, const char *name, const char *value);
 

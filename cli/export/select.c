@@ -11,11 +11,14 @@
 #include "cli/base/libexec.h"
 #include "cli/base/moment.h"
 #include "cli/commands.h"
+#include "cli/export/formats.h"
 #include "cli/reader/report_find.h"
 #include "cli/reader/report_load.h"
 #include "cli/reader/report_pick.h"
 #include "cli/reader/symbolicate.h"
 #include "cli/render/cmd_list.h"
+
+#define FORMATS_BYTES 160
 
 struct selection {
     const struct export_options *options;
@@ -26,11 +29,17 @@ struct selection {
 };
 
 bool export_is_of_spool(const struct export_options *o) {
-    return o->format != NULL && strcmp(o->format, "prometheus") == 0;
+    return export_format_of(o->format)->of_spool;
 }
 
 bool export_can_send(const struct export_options *o) {
-    return o->format != NULL && (strcmp(o->format, "sentry") == 0 || strcmp(o->format, "otlp") == 0);
+    return export_format_can_send(export_format_of(o->format));
+}
+
+int export_refuse_send(void) {
+    char formats[FORMATS_BYTES];
+    return options_wrong_use(&command_export, "--send is for --format %s",
+                             export_format_list(formats, sizeof formats, export_format_can_send, " and "));
 }
 
 /* Takes the report. */

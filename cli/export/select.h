@@ -24,6 +24,8 @@ bool export_is_of_spool(const struct export_options *o);
 
 /* --send is for this format. */
 bool export_can_send(const struct export_options *o);
+/* Prints which formats --send is for. The exit status of a wrong use. */
+int export_refuse_send(void);
 
 /* An array of the reports that `named` means, `count` ids or files; none are named: the latest one, or with
  * --all, --app or --since each of the spool's. NULL with the exit status after an error. */

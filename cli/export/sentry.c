@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli/base/sanitize.h"
+#include "cli/export/formats.h"
 #include "cli/export/sentry_event.h"
 #include "cli/reader/report_load.h"
 

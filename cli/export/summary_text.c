@@ -9,6 +9,7 @@
 #include "cli/export/stacks.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/report_load.h"
+#include "cli/reader/report_words.h"
 #include "cli/render/render.h"
 #include "cli/render/render_parts.h"
 
@@ -52,21 +53,14 @@ char *export_stack_text(const json_t *report) {
 }
 
 bool export_is_fatal(const json_t *report) {
-    const char *kind = report_text(report, "kind");
-    return strcmp(kind, "fatal-hang") == 0 || strcmp(kind, "crash") == 0;
+    return report_words_kind_is(report_text(report, "kind"), HD_OF_END);
 }
 
 const char *export_type(const json_t *report) {
-    static const char *const hangs[] = {"hang", "launch", "background-hang", "too-many-threads"};
     const char *kind = report_text(report, "kind");
     const char *signal = report_text(json_object_get(report, "crash"), "signal");
-    for (size_t i = 0; i < sizeof hangs / sizeof hangs[0]; i++) {
-        if (strcmp(kind, hangs[i]) == 0) {
-            return "AppHang";
-        }
-    }
-    if (strcmp(kind, "fatal-hang") == 0) {
-        return "FatalAppHang";
+    if (report_words_kind_is(kind, HD_OF_HANG)) {
+        return export_is_fatal(report) ? "FatalAppHang" : "AppHang";
     }
     return strcmp(kind, "crash") == 0 && signal[0] != '\0' ? signal : kind;
 }

@@ -22,19 +22,16 @@
 #include "cli/reader/report_load.h"
 #include "cli/reader/report_pick.h"
 #include "cli/reader/report_version.h"
+#include "cli/reader/report_words.h"
 #include "cli/reader/symbolicate.h"
 
 #define END_MIN 6
-
-static const char *kind_of(const char *typed) {
-    return typed != NULL && strcmp(typed, "fatal") == 0 ? "fatal-hang" : typed;
-}
 
 /* Before the report's names are looked up. */
 static bool passes(const json_t *report, const struct summary_options *o, const char *since) {
     const char *kind = report_text(report, "kind");
     bool session = strcmp(kind, "session") == 0;
-    if (o->kind != NULL ? strcmp(kind, kind_of(o->kind)) != 0 : session && !o->sessions) {
+    if (o->kind != NULL ? strcmp(kind, report_words_kind_of(o->kind)) != 0 : session && !o->sessions) {
         return false;
     }
     if (o->app != NULL && strcmp(report_text(json_object_get(report, "app"), "name"), o->app) != 0) {

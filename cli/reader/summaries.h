@@ -22,11 +22,6 @@ struct summary_options {
     bool no_symbols, verbose;
 };
 
-/* The kinds and causes of docs/report.schema.json, "a|b|c"; the first list has `fatal` for fatal-hang too. */
-#define SUMMARY_KINDS \
-    "hang|launch|background-hang|too-many-threads|cpu|frame-drop|fatal-hang|crash|live|session|fatal"
-#define SUMMARY_CAUSES "cpu|lock|disk|network|sleep|child|page-fault|starved|ui|gil|gc|unknown"
-
 struct summaries {
     /* By time, the newest last. Members: id file kind started_at duration_ns cause app pid fingerprint
      * session version brief, and of a session `suppressed`. summaries_name adds function place own

@@ -11,6 +11,7 @@
 #include "cli/base/terminal.h"
 #include "cli/commands.h"
 #include "cli/reader/groups.h"
+#include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
@@ -61,13 +62,13 @@ static const struct command_option list_options[] = {
      .kind = OPTION_TEXT,
      TO(read.cause),
      .value = "CAUSE",
-     .words = SUMMARY_CAUSES,
+     .words = REPORT_WORDS_CAUSES,
      .help = "of this cause: cpu, lock, disk, network, sleep, child ..."},
     {.name = "kind",
      .kind = OPTION_TEXT,
      TO(read.kind),
      .value = "KIND",
-     .words = SUMMARY_KINDS,
+     .words = REPORT_WORDS_KINDS,
      .help = "of this kind: hang, fatal, launch, session ...",
      .more = "A session is one run of an app; only this option lists sessions."},
     {.name = "each",
@@ -154,7 +155,7 @@ static void add_row(struct table *t, const json_t *row, const struct summaries *
     snprintf(count, sizeof count, "%lld", (long long)json_integer_value(json_object_get(row, "count")));
     table_add(t, (const char *const[]){
                      row_when(when, text_of(row, "last_at"), !terminal), text_of(row, "app"),
-                     row_kind(text_of(row, "kind")),
+                     report_words_brief(text_of(row, "kind")),
                      render_duration(longest, json_integer_value(json_object_get(row, "max_ns"))),
                      text_of(row, "cause"), count, function, id + strlen(id) - summaries_id_end(s, id)});
     free(function);

@@ -9,6 +9,7 @@
 #include "cli/base/terminal.h"
 #include "cli/commands.h"
 #include "cli/reader/groups.h"
+#include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
@@ -126,15 +127,7 @@ static json_int_t number(const json_t *row, const char *name) {
 }
 
 static bool is_hang(const json_t *summary) {
-    static const char *const kinds[] = {"hang", "launch", "background-hang", "too-many-threads",
-                                        "fatal-hang"};
-    const char *kind = text_of(summary, "kind");
-    for (size_t i = 0; kind != NULL && i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (strcmp(kind, kinds[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return report_words_kind_is(text_of(summary, "kind"), HD_OF_HANG);
 }
 
 /* A hang that has no report, as its session counted it: what a report with its fingerprint says of it. */

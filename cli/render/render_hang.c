@@ -5,6 +5,7 @@
 #include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/own_frame.h"
+#include "cli/reader/report_words.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"
@@ -82,16 +83,6 @@ char *render_own_function(const json_t *report, int width) {
 
 /* ---- the headline -------------------------------------------------------------------------- */
 
-static const char *noun_of(const json_t *report) {
-    const char *kind = value_text(report, "kind");
-    return render_is_kind(report, "launch")             ? "slow launch"
-           : render_is_kind(report, "fatal-hang")       ? "fatal hang"
-           : render_is_kind(report, "frame-drop")       ? "long frame"
-           : render_is_kind(report, "too-many-threads") ? "hang"
-           : kind != NULL                               ? kind
-                                                        : "hang";
-}
-
 /* The main thread's loop goes without saying. */
 static void put_loop(FILE *out, const json_t *report) {
     const json_t *loop = json_object_get(report, "loop");
@@ -122,7 +113,8 @@ static void put_headline(const struct page *p) {
             fprintf(out, "high CPU use for %s",
                     render_duration(duration, value_int(p->report, "duration_ns")));
         } else {
-            fprintf(out, "%s of %s%s", noun_of(p->report), render_is_open(p->report) ? "at least " : "",
+            fprintf(out, "%s of %s%s", report_words_noun(value_text(p->report, "kind")),
+                    render_is_open(p->report) ? "at least " : "",
                     render_duration(duration, value_int(p->report, "duration_ns")));
         }
         if (own != NULL) {

@@ -4,6 +4,7 @@
  */
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/own_frame.h"
+#include "cli/reader/report_words.h"
 #include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"
@@ -149,28 +150,13 @@ static void put_frame(const struct page *p, const json_t *frame, const struct co
 }
 
 void render_stop(const struct page *p, const json_t *stack) {
-    static const struct {
-        const char *word, *text;
-    } stops[] = {
-        {"no-unwind-information", "no unwind information for the last frame"},
-        {"unreadable", "its memory cannot be read"},
-        {"no-progress", "it is damaged, or the unwind information is wrong"},
-        {"limit", "64 KiB of it were read"},
-        {"no-answer",
-         "the thread did not answer; it may be busy in the kernel, block or ignore the signal, handle it, be "
-         "under a filter, or see no /proc of its PID namespace"},
-        {"exited", "the thread ended"},
-        {"no-room", "its alternate signal stack is too small"},
-    };
-    const char *stop = value_text(stack, "stop");
+    const char *why = report_words_stop(value_text(stack, "stop"));
     const char *what =
         json_array_size(json_object_get(stack, "frames")) == 0 ? "no stack" : "stack ends here";
     char text[256];
-    for (size_t i = 0; stop != NULL && i < sizeof stops / sizeof stops[0]; i++) {
-        if (strcmp(stop, stops[i].word) == 0) {
-            snprintf(text, sizeof text, "(%s: %s)", what, stops[i].text);
-            render_wrapped(p, p->style.dim, "    ", NO_SHARE_COLUMNS, text);
-        }
+    if (why != NULL) {
+        snprintf(text, sizeof text, "(%s: %s)", what, why);
+        render_wrapped(p, p->style.dim, "    ", NO_SHARE_COLUMNS, text);
     }
 }
 

@@ -31,19 +31,6 @@ const char *row_when(char text[ROW_BYTES], const char *rfc3339, bool whole) {
     return text;
 }
 
-const char *row_kind(const char *kind) {
-    static const char *const shorter[][2] = {{"fatal-hang", "fatal"},
-                                             {"background-hang", "background"},
-                                             {"too-many-threads", "threads"},
-                                             {"frame-drop", "frames"}};
-    for (size_t i = 0; kind != NULL && i < sizeof shorter / sizeof shorter[0]; i++) {
-        if (strcmp(kind, shorter[i][0]) == 0) {
-            return shorter[i][1];
-        }
-    }
-    return kind;
-}
-
 char *row_function(const json_t *summary) {
     const json_t *own = json_object_get(summary, "own");
     const char *function = json_string_value(json_object_get(summary, "function"));

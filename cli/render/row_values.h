@@ -14,8 +14,6 @@
 
 /* "22:52:41"; of another day "23 Nov 22:52", of another year "23 Nov 2025"; whole: "2026-11-23 22:52:41". */
 const char *row_when(char text[ROW_BYTES], const char *rfc3339, bool whole);
-/* A kind as a column has it: "fatal" for fatal-hang. */
-const char *row_kind(const char *kind);
 /* "update_row (dead.c:13)", or the place in the module. The caller frees; NULL: no memory. */
 char *row_function(const json_t *summary);
 /* How long a time was, roughly: "22 min", "3 h 05 min". */

@@ -13,6 +13,7 @@
 #include "cli/base/spool_folder.h"
 #include "cli/reader/report_file.h"
 #include "cli/reader/report_load.h"
+#include "cli/reader/report_words.h"
 #include "os/os.h"
 #include "record/uuid.h"
 #include "report/spool.h"
@@ -51,11 +52,6 @@ static bool is_id(const char *id) {
     return true;
 }
 
-static bool is_hang(const char *kind) {
-    return strcmp(kind, "hang") == 0 || strcmp(kind, "launch") == 0 || strcmp(kind, "background-hang") == 0 ||
-           strcmp(kind, "too-many-threads") == 0 || strcmp(kind, "frame-drop") == 0;
-}
-
 /* A new report within the limit, or an update of a report of the same session. */
 static bool may_be_written(struct take_reports *t, const char *path, const json_t *report) {
     if (access(path, F_OK) != 0) {
@@ -73,7 +69,8 @@ static void write_report(struct take_reports *t, const char *text, size_t bytes)
     json_t *report = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
     const char *id = report_text(report, "id");
     if (strcmp(report_text(report, "format"), "hangdog-report/1") == 0 && is_id(id) &&
-        is_hang(report_text(report, "kind")) && is_of_this_run(t, session_of(report))) {
+        report_words_kind_is(report_text(report, "kind"), HD_OF_TURN) &&
+        is_of_this_run(t, session_of(report))) {
         snprintf(path, sizeof path, "%s/%s.json", spool_folder(t->decided->spool), id);
         if (may_be_written(t, path, report)) {
             int rc = report_file_replace(path, report, NULL);

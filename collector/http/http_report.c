@@ -65,10 +65,17 @@ static enum MHD_Result answer_written(struct MHD_Connection *c, const char *repo
     return http_answer_text(c, type, file, text, written);
 }
 
+static enum MHD_Result refuse_format(struct MHD_Connection *c) {
+    char formats[160], why[180];
+    export_format_list(formats, sizeof formats, export_format_is_of_reports, " or ");
+    snprintf(why, sizeof why, "want %s", formats);
+    return http_refuse(c, MHD_HTTP_NOT_FOUND, 0, why);
+}
+
 /* Of the formats those that are of one report; `known` false: there is no such one. */
 static const struct export_format *format_of(const char *name, bool *known) {
     const struct export_format *format = export_format_of(name);
-    *known = strcmp(format->name, name) == 0 && strcmp(name, "prometheus") != 0;
+    *known = strcmp(format->name, name) == 0 && !format->of_spool;
     return format;
 }
 
@@ -78,8 +85,7 @@ enum MHD_Result http_report(struct http *h, struct MHD_Connection *c, const char
     size_t bytes = 0;
     const struct export_format *format = strcmp(part, "export") == 0 ? format_of(name, &known) : NULL;
     if (!known) {
-        return http_refuse(c, MHD_HTTP_NOT_FOUND, 0,
-                           "want text, collapsed, speedscope, firefox, pprof, sentry or otlp");
+        return refuse_format(c);
     }
     void *body = store_report_body(h->store, id, &bytes);
     if (body == NULL) {

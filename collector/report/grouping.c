@@ -12,6 +12,7 @@
 #include "cli/reader/library_names.h"
 #include "cli/reader/own_frame.h"
 #include "collector/report/frame_name.h"
+#include "collector/report/kind.h"
 #include "collector/report/sha256.h"
 
 #define FRAMES 5
@@ -363,8 +364,7 @@ void grouping_of(const json_t *report, struct grouping *out) {
     memset(out, 0, sizeof *out);
     add_line(out, "rule %d", GROUPING_VERSION);
     add_line(out, "app %.200s", text_of(json_object_get(report, "app"), "name"));
-    if (strcmp(kind, "crash") == 0 || strcmp(kind, "too-many-threads") == 0 || strcmp(kind, "cpu") == 0 ||
-        strcmp(kind, "frame-drop") == 0 || strcmp(kind, "error") == 0) {
+    if (kind_has_own_groups(kind)) {
         add_line(out, "kind %s", kind); /* no hang: its function is no bug of a hang */
     }
     if (strcmp(kind, "error") == 0) {

@@ -4,27 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
+
 static const struct {
-    const char *name;
-    bool is_hang, is_listed;
+    const char *word;
+    unsigned flags, tab;
 } kinds[] = {
-    {"frame-drop", .is_listed = true},
-    {"cpu", .is_listed = true},
-    {"crash", .is_listed = true},
-    {"error", .is_listed = true},
-    {"fatal-hang", .is_hang = true, .is_listed = true},
-    {"launch", .is_hang = true, .is_listed = true},
-    {"background-hang", .is_hang = true, .is_listed = true},
-    {"too-many-threads", .is_listed = true},
-    {"live", .is_listed = true},
-    {"hang", .is_hang = true},
-    {"session", .is_hang = false},
+#define HD_WORD_REPORT(id, word, noun, plural, flags, tab, sentence) {word, flags, tab},
+#define HD_WORD_FOREIGN(id, word, plural, flags, tab, sentence) {word, flags, tab},
+#include "base/words.def"
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 static size_t find(const char *kind) {
     size_t i = 0;
-    while (i < KINDS && strcmp(kinds[i].name, kind) != 0) {
+    while (i < KINDS && strcmp(kinds[i].word, kind) != 0) {
         i++;
     }
     return i;
@@ -32,23 +26,39 @@ static size_t find(const char *kind) {
 
 bool kind_is_hang(const char *kind) {
     size_t i = find(kind);
-    return i < KINDS && kinds[i].is_hang;
+    return i < KINDS && (kinds[i].flags & HD_OF_RATE) != 0;
 }
 
 bool kind_is_listed(const char *kind) {
     size_t i = find(kind);
-    return i < KINDS && kinds[i].is_listed;
+    return i < KINDS && kinds[i].tab != 0;
+}
+
+bool kind_has_own_groups(const char *kind) {
+    size_t i = find(kind);
+    return i < KINDS && (kinds[i].flags & HD_OF_OWN_GROUP) != 0;
+}
+
+/* The listed kind at a place; NULL: there are no more. */
+static const char *listed_at(unsigned tab) {
+    for (size_t i = 0; i < KINDS; i++) {
+        if (kinds[i].tab == tab) {
+            return kinds[i].word;
+        }
+    }
+    return NULL;
 }
 
 void kind_write_listed(char *text, size_t size) {
-    size_t last = 0, used = 0;
-    for (size_t i = 0; i < KINDS; i++) {
-        last = kinds[i].is_listed ? i : last;
-    }
-    for (size_t i = 0; i < KINDS && used < size; i++) {
-        if (kinds[i].is_listed) {
-            const char *before = used == 0 ? "" : i == last ? " or " : ", ";
-            used += (size_t)snprintf(text + used, size - used, "%s%s", before, kinds[i].name);
-        }
+    size_t used = 0;
+    const char *word;
+    for (unsigned tab = 1; (word = listed_at(tab)) != NULL && used < size; tab++) {
+        const char *before = tab == 1 ? "" : listed_at(tab + 1) == NULL ? " or " : ", ";
+        used += (size_t)snprintf(text + used, size - used, "%s%s", before, word);
     }
 }
+
+const char *const kind_foreign[] = {
+#define HD_WORD_FOREIGN(id, word, ...) word,
+#include "base/words.def"
+    NULL};

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector/report/kind.h"
 #include "collector/report/sha256.h"
 #include "collector/sentry/sentry_hang.h"
 #include "collector/sentry/sentry_stack.h"
@@ -334,8 +335,12 @@ static bool add_word(json_t *schema, const char *object, const char *member, con
 
 json_t *sentry_report_schema(const json_t *reports) {
     json_t *schema = json_deep_copy(reports);
-    if (schema != NULL && add_word(schema, NULL, "kind", "error") &&
-        add_word(schema, "host", "os", "unknown") && add_word(schema, "host", "arch", "unknown")) {
+    bool whole = schema != NULL && add_word(schema, "host", "os", "unknown") &&
+                 add_word(schema, "host", "arch", "unknown");
+    for (const char *const *kind = kind_foreign; whole && *kind != NULL; kind++) {
+        whole = add_word(schema, NULL, "kind", *kind);
+    }
+    if (whole) {
         return schema;
     }
     json_decref(schema);

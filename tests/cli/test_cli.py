@@ -284,6 +284,16 @@ class Listing(Command):
                              (["--group"], "did you mean 'hangdog stats'?"), (["-n", "x"], "--rows 'x': want a number")):
             self.assert_error(run("list", "--spool", self.spool, *words), error, status=2)
 
+    def test_a_kind_that_a_row_shows_is_taken_by_the_option(self):
+        briefs = {"fatal-hang": "fatal", "background-hang": "background", "too-many-threads": "threads", "frame-drop": "frames"}
+        for id, kind in zip(self.write(*["full"] * 4), briefs):
+            self.change(id, kind=kind)
+        for kind, brief in briefs.items():
+            (row,) = self.lines("--kind", brief)
+            self.assertEqual((brief, row), (row.split()[3], *self.lines("--kind", kind)))
+            (listed,) = json.loads(run("list", "--json", "--kind", brief, "--spool", self.spool).stdout)
+            self.assertEqual(kind, listed["kind"])
+
     def test_names_are_shortened_on_a_terminal_only(self):
         long = "app::Vector<%s>::at(unsigned long)" % ", ".join(["company::Document"] * 50)
         for id, kind, name in zip(self.write("full", "full", "full"), ("hang", "too-many-threads", "hang"),

@@ -5,6 +5,8 @@ hostile parameters is refused with its reason."""
 import gzip
 import json
 import os
+import re
+import sys
 import time
 import unittest
 import uuid
@@ -12,6 +14,11 @@ from urllib.parse import quote
 
 from support_fleet import Collector, sample_report, small_report
 from support_run import SOURCE, main
+
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import words_def  # pylint: disable=wrong-import-position
+
+WORDS = words_def.words(SOURCE)
 
 NOW = time.time()
 DAY = 86400
@@ -198,8 +205,7 @@ class Api(unittest.TestCase):
         self.assertEqual(1, len(self.get("reports?kind=crash")["reports"]))
 
     def test_reports_of_each_kind(self):
-        with open(os.path.join(SOURCE, "docs/report.schema.json"), encoding="utf-8") as file:
-            kinds = json.load(file)["properties"]["kind"]["enum"] + ["error"]
+        kinds = [row["word"] for row in WORDS["report"] + WORDS["foreign"]]
         for kind in kinds:
             if kind in ("hang", "session"):
                 why = self.refused("reports?kind=" + kind)
@@ -269,8 +275,12 @@ class Api(unittest.TestCase):
     def test_a_report_as_a_download(self):
         whole = sample_report()
         self.collector.send(whole)
-        for name, suffix in (("text", ".txt"), ("collapsed", ".collapsed.txt"), ("speedscope", ".speedscope.json"),
-                             ("firefox", ".firefox.json"), ("pprof", ".pb.gz"), ("sentry", ".envelope"), ("otlp", ".otlp.json")):
+        formats = {row["word"]: row["suffix"] for row in WORDS["format"] if row["button"] != "0"}
+        self.assertEqual(".envelope", formats["sentry"])  # JSON in lines: no program opens it as one JSON text
+        with open(os.path.join(SOURCE, "web/src/words.ts"), encoding="utf-8") as pages:
+            offered = dict(re.findall(r"\{ name: '(\w+)', label: '[^']*', suffix: '([^']*)' \}", pages.read()))
+        self.assertEqual(formats, offered)  # the name that the page saves a download by
+        for name, suffix in formats.items():
             status, headers, body = self.collector.request("GET", "/api/v1/reports/%s/export/%s" % (whole["id"], name),
                                                            key=self.collector.read_key)
             self.assertEqual(200, status, name)

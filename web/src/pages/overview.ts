@@ -11,9 +11,9 @@ import { empty, loaded, section } from '../parts/states';
 import { asTable, cutAt, pager, pages, table } from '../parts/table';
 import { address, appOf, change, daysOf, offsetOf, type Route } from '../router';
 import type { GroupChoice, GroupRow, Groups, Overview, State, VersionRow } from '../types';
+import { TABS } from '../words';
 import { against, band, leastUse, linesOf, rateBefore } from './overview_rate';
 import type { View } from './page';
-import { KINDS } from './reports';
 
 const PAGE = 200, VERSIONS_MAX = 50, DAYS_MAX = 400; // of the collector's answers
 const SORTS: [string, string, string][] = [['', 'Time lost', 'Most time lost'], ['hangs', 'Number of hangs', 'Most hangs'],
@@ -106,7 +106,7 @@ function hangSection(all: Overview, days: number, route: Route): HTMLElement {
 
 function kindsStrip(app: string, days: number): HTMLElement {
   return loaded('other reports', () => api.kinds(app, days), (all) => {
-    const rows = all.filter((row) => KINDS.includes(row.kind));
+    const rows = all.filter((row) => TABS.includes(row.kind));
     return [rows.length ? make('ul.strip', null, ...rows.map((row) => make('li', null,
       make('a', { href: address('reports', '', { kind: row.kind, app, days }), title: kindWords(row.kind) || null }, kindText(row.kind)), ' ', count(row.count)))) : make('p.dim', null, 'None.')];
   });

@@ -8,11 +8,8 @@ import { kindText } from '../parts/marks';
 import { section } from '../parts/states';
 import { reportView } from '../pictures/report_view';
 import type { Route } from '../router';
+import { FORMATS } from '../words';
 import type { View } from './page';
-
-const FORMATS: [string, string, string][] = [
-  ['firefox', 'Firefox Profiler', 'firefox.json'], ['speedscope', 'speedscope', 'speedscope.json'], ['collapsed', 'Collapsed stacks', 'collapsed.txt'],
-  ['pprof', 'pprof', 'pb.gz'], ['sentry', 'Sentry event', 'sentry.json'], ['otlp', 'OTLP', 'otlp.json'], ['text', 'Text', 'txt']];
 
 function save(blob: Blob, name: string): void {
   const link = make<HTMLAnchorElement>('a', { href: URL.createObjectURL(blob), download: name });
@@ -22,17 +19,17 @@ function save(blob: Blob, name: string): void {
 
 function downloads(id: string): HTMLElement {
   const error = make('p.state.error', { role: 'alert', hidden: true });
-  const bring = async (format: string, end: string) => {
+  const bring = async (format: string, suffix: string) => {
     error.hidden = true;
     try {
-      save(await api.reportAs(id, format), `hangdog-${id.slice(0, 8)}.${end}`);
+      save(await api.reportAs(id, format), `hangdog-${id.slice(0, 8)}${suffix}`);
     } catch (problem) {
       error.textContent = `The collector does not give this form: ${problem instanceof Error ? problem.message : String(problem)}.`;
       error.hidden = false;
     }
   };
   return section('For other programs', make('div.controls', { role: 'group', 'aria-label': 'Downloads' },
-    ...FORMATS.map(([format, text, end]) => make('button', { type: 'button', click: () => void bring(format, end) }, text))), error);
+    ...FORMATS.map(({ name, label, suffix }) => make('button', { type: 'button', click: () => void bring(name, suffix) }, label))), error);
 }
 
 export async function report(route: Route): Promise<View> {

@@ -9,21 +9,19 @@ import { choice, kindText, kindWords, TIMES } from '../parts/marks';
 import { empty, loaded } from '../parts/states';
 import { pages } from '../parts/table';
 import { address, appOf, change, daysOf, type Route } from '../router';
+import { TABS } from '../words';
 import { reportTable } from './group';
 import { appNames } from './overview';
 import type { View } from './page';
 
 const PAGE = 200; // of the collector's answers
 
-// Hangs are listed by group, sessions have no page.
-export const KINDS = ['frame-drop', 'cpu', 'crash', 'error', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'live'];
-
 export async function reports(route: Route): Promise<View> {
-  const wanted = route.choices.get('kind') || KINDS[0], app = appOf(route), days = daysOf(route);
-  const kind = KINDS.includes(wanted) ? wanted : KINDS[0];
+  const wanted = route.choices.get('kind') || TABS[0], app = appOf(route), days = daysOf(route);
+  const kind = TABS.includes(wanted) ? wanted : TABS[0];
   const [all, kinds] = await Promise.all([api.versions(''), api.kinds(app, days).catch(() => [])]);
   const counts = new Map(kinds.map((row) => [row.kind, row.count]));
-  const tabs = make('nav.tabs', { 'aria-label': 'Kinds' }, ...KINDS.map((one) => make('a', {
+  const tabs = make('nav.tabs', { 'aria-label': 'Kinds' }, ...TABS.map((one) => make('a', {
     href: address('reports', '', { kind: one, app, days: route.choices.get('days') || '' }), 'aria-current': one === kind ? 'page' : null,
   }, kindText(one), counts.has(one) ? make('span.dim', null, ' ' + count(counts.get(one) || 0)) : null)));
   return {

@@ -4,24 +4,8 @@
 
 import type { GroupRow, State } from '../types';
 import { address } from '../router';
+import { CAUSES, KINDS } from '../words';
 import { make, svg, type Child } from './dom';
-
-const CAUSES: Record<string, string> = {
-  cpu: 'ran on a CPU', lock: 'waited for a lock', disk: 'waited for the disk', network: 'waited for the network', sleep: 'slept',
-  child: 'waited for a child', 'page-fault': 'waited for memory from disk', starved: 'no CPU was free', ui: 'waited for the display',
-  gil: "waited for Python's GIL", gc: 'collected garbage', unknown: 'not known',
-};
-const KINDS: Record<string, string> = {
-  hang: 'Hangs', launch: 'Slow launches', 'background-hang': 'Hangs in the background', 'fatal-hang': 'Fatal hangs',
-  'too-many-threads': 'Too many threads', cpu: 'CPU', 'frame-drop': 'Frames', crash: 'Crashes', error: 'Errors', live: 'Live', session: 'Sessions',
-};
-
-const KIND_WORDS: Record<string, string> = {
-  'frame-drop': 'A frame of the display came late.', cpu: 'The program ran on a CPU for much longer than it usually does.', crash: 'The program ended by a signal.',
-  error: 'An error that a Sentry client sent.', 'fatal-hang': 'A hang that ended with the end of the program.', launch: 'The program took long to start.',
-  'background-hang': 'A hang while the program had no window in front.', 'too-many-threads': 'The program had more threads than its limit.',
-  live: 'Reports that a person requested of a running program (hangdog dump).',
-};
 
 /** What the pages' words mean: tooltips, and the list in the help. */
 export const WORDS = {
@@ -35,12 +19,14 @@ export const WORDS = {
   Share: 'Its part of the largest.',
 } as const;
 
-export const kindWords = (kind: string) => KIND_WORDS[kind] || '';
-export const causeText = (kind: string) => CAUSES[kind] || 'not known';
-export const kindText = (kind: string) => KINDS[kind] || kind;
+const of = <T>(words: Record<string, T>, word: string): T | undefined => (Object.hasOwn(words, word) ? words[word] : undefined);
+
+export const kindWords = (kind: string) => of(KINDS, kind)?.sentence ?? '';
+export const causeText = (kind: string) => of(CAUSES, kind)?.label ?? CAUSES.unknown.label;
+export const kindText = (kind: string) => of(KINDS, kind)?.plural ?? kind;
 
 export function cause(kind: string | undefined): HTMLElement {
-  const known = kind && kind in CAUSES ? kind : 'unknown';
+  const known = kind && Object.hasOwn(CAUSES, kind) ? kind : 'unknown';
   return make('span.cause.' + known, { title: causeText(known) }, known === 'unknown' ? 'not known' : known);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The page of one report: in the dashboard, and in the file of `hangdog show --html`.
+import { CAUSES, KINDS } from '../words';
 import { element } from './dom';
 import { flameGraph } from './flame';
 import { ReportModel } from './report';
@@ -19,10 +20,8 @@ const FRAMES_MAX = 200;
 const THREADS_MAX = 300;
 const TEXT_MAX = 100000; // characters: more takes a browser seconds to lay out
 
-const CAUSES: Record<string, string> = {
-  cpu: 'ran on a CPU', lock: 'waited for a lock', disk: 'waited for the disk', network: 'waited for the network', sleep: 'slept',
-  child: 'waited for a child', 'page-fault': 'waited for memory from disk', starved: 'no CPU was free', ui: 'waited for the display', unknown: 'not known',
-};
+// A kind of a later version stays as it is.
+const nounOf = (kind: unknown): string => (typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? KINDS[kind].noun : cleanName(kind) || 'report');
 
 const section = (title: string, ...children: (Node | null)[]): HTMLElement => element('section', {}, element('h2', {}, title), ...children);
 
@@ -66,7 +65,7 @@ function causeLine(model: ReportModel): HTMLElement | null {
   const kind = typeof model.cause.kind === 'string' ? model.cause.kind : '';
   if (!kind) return null;
   const known = Object.hasOwn(CAUSES, kind);
-  const badge = element('span.cause', {}, known ? CAUSES[kind] : cleanName(kind));
+  const badge = element('span.cause', {}, known ? CAUSES[kind].label : cleanName(kind));
   if (known) badge.classList.add(kind);
   const share = cleanNumber(model.cause.share);
   const detail = cleanName(model.cause.detail, 2000);
@@ -128,7 +127,7 @@ export function reportView(report: unknown, words: ReportWords = {}): HTMLElemen
   const stackOf = (at: number): HTMLElement => frameList(model.stack(at));
   return [
     element('header.report-title', {},
-      element('h1', {}, `${(cleanName(kind) || 'report').replace(/^./, (c) => c.toUpperCase())} of ${duration(model.durationMs)}`,
+      element('h1', {}, `${nounOf(kind).replace(/^./, (c) => c.toUpperCase())} of ${duration(model.durationMs)}`,
         name ? ' in ' : null, name ? element('code', { dir: 'ltr' }, name) : null),
       element('p.dim', {}, [cleanName(words.place) || first?.place, `${cleanName(app.name)} ${cleanName(app.version)}`.trim(), when].filter(Boolean).join(' · '))),
     causeLine(model),

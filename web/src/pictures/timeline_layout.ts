@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The samples of one hang over time: what the thread did at each, and the pieces that a lane shows. Pure.
+import { CAUSES } from '../words';
 import { cleanName, cleanNumber } from './text';
 import { looseList, looseObject } from './tree';
 
@@ -8,8 +9,8 @@ export const DOINGS = ['cpu', 'starved', 'lock', 'disk', 'network', 'sleep', 'ch
 export type Doing = typeof DOINGS[number];
 
 export const DOING_WORDS: Record<Doing, string> = {
-  cpu: 'ran on a CPU', starved: 'no CPU was free', lock: 'waited for a lock', disk: 'waited for the disk', network: 'waited for the network',
-  sleep: 'slept', child: 'waited for a child', wait: 'waited in the kernel', stopped: 'was stopped', unknown: 'not known',
+  cpu: CAUSES.cpu.label, starved: CAUSES.starved.label, lock: CAUSES.lock.label, disk: CAUSES.disk.label, network: CAUSES.network.label,
+  sleep: CAUSES.sleep.label, child: CAUSES.child.label, wait: 'waited in the kernel', stopped: 'was stopped', unknown: CAUSES.unknown.label,
 };
 
 export interface Timeline {
@@ -35,9 +36,8 @@ const CALLS: [Doing, RegExp][] = [
   ['network', /^(recv|send|connect|accept|poll|ppoll|select|pselect|epoll|shutdown)/],
 ];
 // What a report's cause says of calls that wait for many things (read, ioctl).
-const CAUSES: Record<string, Doing> = {
-  lock: 'lock', disk: 'disk', network: 'network', sleep: 'sleep', child: 'child', 'page-fault': 'disk', starved: 'starved', ui: 'network',
-};
+const laneOf = (cause: unknown): Doing | undefined => (typeof cause === 'string' && Object.hasOwn(CAUSES, cause)
+  ? DOINGS.find((doing) => doing === CAUSES[cause].lane) : undefined);
 
 /** What the thread did at a sample; `cause` is the kind that the report's hang has. */
 export function doingOf(state: unknown, syscall: unknown, cause: unknown): Doing {
@@ -48,7 +48,7 @@ export function doingOf(state: unknown, syscall: unknown, cause: unknown): Doing
   for (const [doing, pattern] of CALLS) if (pattern.test(call)) return doing;
   if (state === 'uninterruptible') return 'disk';
   if (state !== 'blocked') return 'unknown';
-  return (typeof cause === 'string' && Object.hasOwn(CAUSES, cause) ? CAUSES[cause] : undefined) ?? 'wait';
+  return laneOf(cause) ?? 'wait';
 }
 
 /** The timeline of a report; samples that go back in time are left out. */

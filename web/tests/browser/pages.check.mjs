@@ -126,7 +126,7 @@ test('report: timeline, stacks, threads, text, and each download', async () => {
     const came = page.waitForEvent('download');
     await button.click();
     const name = (await came).suggestedFilename();
-    assert.match(name, /\.(json|txt|pb\.gz)$/);
+    assert.match(name, /\.(json|txt|pb\.gz|envelope)$/);
   }
   await page.getByText('Show the JSON').click();
   await page.getByText(/hangdog-report\/1/).first().waitFor();

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-#include "cli/export/text.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * A report as text in the form of Apple's spindump: a header, the heaviest stack, a call tree for
+ * each thread with its time, the modules. For issue trackers and mail.
+ */
+#include "cli/export/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-#include "cli/export/firefox.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * A profile of the Firefox Profiler: the processed format, version 63, which newer viewers upgrade. A process
+ * for each report, a marker for each hang. Weights are milliseconds.
+ */
+#include "cli/export/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>

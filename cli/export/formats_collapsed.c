@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-#include "cli/export/collapsed.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * Collapsed stacks: "app;thread;main;lookup 900000000", outermost first, nanoseconds. A line for each
+ * stack.
+ */
+#include "cli/export/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>

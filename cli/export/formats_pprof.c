@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-#include "cli/export/pprof.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * A profile of pprof: a protocol buffer (profile.proto), compressed by gzip. Values are samples and
+ * nanoseconds; a sample's labels are its app, thread and report.
+ */
+#include "cli/export/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>

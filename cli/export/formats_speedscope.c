@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-#include "cli/export/speedscope.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * speedscope's own format: a sampled profile for each thread of each report, in nanoseconds.
+ */
+#include "cli/export/formats.h"
 
 #include <errno.h>
 #include <stdlib.h>
