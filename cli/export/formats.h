@@ -21,7 +21,7 @@ struct export_format {
     /* Writes an array of reports. 0, or -1 with errno: no memory, or `out` cannot be written. */
     int (*write)(FILE *out, const json_t *reports);
     unsigned flags;            /* enum export_flag */
-    bool of_spool;             /* it has sums of a spool, and no stacks */
+    bool of_spool;             /* writes sums of a spool, and no stacks */
     const char *suffix, *type; /* of a file, and of an answer over HTTP */
 };
 

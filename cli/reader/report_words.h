@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What src/base/words.def says of the words in a report. A report may have a word of a later version: then a
- * function answers as its comment says. Pure.
+ * The lines of src/base/words.def, by the word that a report has. A report may have a word of a later
+ * version: then a function answers as its comment says. Pure.
  */
 #ifndef CLI_REPORT_WORDS_H
 #define CLI_REPORT_WORDS_H
