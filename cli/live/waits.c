@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "cause/sentence.h"
+#include "cause/rows.h"
 #include "cli/base/path.h"
 #include "cli/reader/lock_function.h"
 #include "cli/reader/own_frame.h"

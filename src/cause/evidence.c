@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cause/evidence.h"
 
+#include "os/syscall_table.h"
+
 enum hd_fd_kind hd_evidence_fd_kind(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_DESCRIPTOR ? (enum hd_fd_kind)p->evidence.descriptor.kind
                                                       : HD_FD_NONE;
@@ -14,4 +16,10 @@ const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p) {
 int32_t hd_evidence_awaited_tid(const struct hd_probe *p) {
     const struct hd_lock_seen *lock = hd_evidence_lock(p);
     return lock->owner_tid != 0 ? lock->owner_tid : lock->joined_tid;
+}
+
+bool hd_evidence_awaits_reply(const struct hd_probe *p) {
+    enum hd_wait wait = hd_syscall_wait(p->syscall_nr);
+    return p->peer.request != NULL && hd_evidence_lock(p)->owner_tid == 0 &&
+           (wait == HD_WAIT_LOCK || wait == HD_WAIT_ANY);
 }

@@ -107,4 +107,8 @@ const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p);
 /* The thread that this one waits for: the owner of a lock, or a thread that is to end. */
 int32_t hd_evidence_awaited_tid(const struct hd_probe *p);
 
+/* A thread of a library reads the reply, and this thread waits for that one. Or this thread waits for the
+ * reply itself, of a name server. */
+bool hd_evidence_awaits_reply(const struct hd_probe *p);
+
 #endif

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cause as one sentence for a user. Pure functions on plain structs.
+ * Parts of a sentence about a sample, for the user. Pure: no allocation, no system call.
  */
 #ifndef HD_SENTENCE_H
 #define HD_SENTENCE_H
 
 #include "base/text.h"
-#include "cause/cause.h"
+#include "cause/sums.h"
 
-/* "waited for a mutex held by thread 9131", with the part of the hang's time where that is not all of it. A
- * sentence has no duration: the hang has one, and no part exceeds it. HD_CAUSE_KINDS: no sample knows. */
-void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind);
+/* A name in an array that may lack a NUL. */
+void hd_sentence_field(struct hd_text *t, const char *field, size_t size);
 
-/* "ran the toolkit's code in libpango-1.0 (90% of the time)" */
-void hd_cause_say_drawing(struct hd_text *t, const struct hd_cause_sums *s);
+/* `before` and the name of the call; nothing where the thread is in none. */
+void hd_sentence_call(struct hd_text *t, const char *before, const struct hd_probe *p);
 
-/* The thread waits for another one, which waits for a reply of another process: on a condition variable, or
- * on nothing but an event descriptor. Or it waits itself, for a name server. */
-bool hd_cause_waits_for_reply(const struct hd_probe *e);
+/* `before` and the object of the call: a file, a peer, or a kind of descriptor; nothing where there is none.
+ */
+void hd_sentence_object(struct hd_text *t, const char *before, const struct hd_probe *p);
+
+/* `ns` as a percentage of the turn's time, without the sign. */
+void hd_sentence_percent(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
+
+/* " (75% of the time)"; nothing where that is nearly all. */
+void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cause/deadlock.h"
 #include "turn/samples.h"
 
 #define THREADS_MANY 64

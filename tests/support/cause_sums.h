@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "cause/cause.h"
+#include "cause/rows.h"
 #include "os/syscall_table.h"
 
 #define MS HD_NS_PER_MS

@@ -25,6 +25,7 @@
 
 #include "cause/cause.h"
 #include "cause/probe.h"
+#include "cause/rows.h"
 #include "os/os.h"
 
 static struct hd_probe_context *ctx;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cause/cause.h"
+#include "cause/deadlock.h"
 #include "cause_sums.h"
 
 /* ---- sentences ---------------------------------------------------------------------------- */

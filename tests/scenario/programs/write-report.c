@@ -8,6 +8,7 @@
  *
  * The stacks are this program's own, so that their functions, files, lines and inlined frames are known.
  */
+#include "cause/deadlock.h"
 #include "os/os.h"
 #include "record/uuid.h"
 #include "report/spool.h"

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+#include "cause/rows.h"
+
+#include <sys/syscall.h>
+
+#include "cause/sentence.h"
+#include "os/syscall_table.h"
+
+/* A blocked sample, with what several rows read of it. */
+struct blocked {
+    const struct hd_probe *probe;
+    enum hd_wait wait; /* the call's class */
+    enum hd_fd_kind fd;
+    bool uninterruptible;
+    bool reply; /* the thread waits for another process's reply */
+};
+
+/* What a sentence is about. */
+struct said {
+    const struct hd_cause_sums *sums;
+    enum hd_cause_kind kind;
+    bool ran;     /* code of this kind, as a part of the time on a CPU */
+    bool several; /* other waits had a part of the kind's time */
+    const struct hd_cause_best *best;
+    const struct hd_probe *probe; /* best->probe */
+};
+
+static bool never(const struct blocked *b) {
+    (void)b;
+    return false;
+}
+
+static bool no_code(const struct hd_probe *p) {
+    (void)p;
+    return false;
+}
+
+/* "waited for the disk in several calls, longest fsync of a.db": the call that had half of the time, or one
+ * of them. False: it is one call. */
+static bool say_several(struct hd_text *t, const struct said *c, const char *waited, const char *with) {
+    if (!c->several || c->probe->syscall_nr == HD_SYSCALL_NONE) {
+        return false;
+    }
+    hd_text_str(t, waited);
+    hd_text_str(t, " in several calls");
+    hd_text_str(t, c->best->since_ns >= c->sums->ns[c->kind] / 2 ? ", longest" : ", one");
+    hd_sentence_call(t, " ", c->probe);
+    hd_sentence_object(t, with, c->probe);
+    return true;
+}
+
+/* ---- cpu, starved ------------------------------------------------------------------------------- */
+
+static void say_percent(struct hd_text *t, const struct said *c, const char *before,
+                        enum hd_cause_kind kind) {
+    hd_text_str(t, before);
+    hd_sentence_percent(t, c->sums, c->sums->ns[kind]);
+    hd_text_str(t, "%");
+}
+
+static void say_cpu(struct hd_text *t, const struct said *c) {
+    say_percent(t, c, "ran on a CPU for ", HD_CAUSE_CPU);
+    hd_text_str(t, " of the time");
+}
+
+static void say_starved(struct hd_text *t, const struct said *c) {
+    const struct hd_cause_sums *s = c->sums;
+    bool quota = s->throttled_ns > s->ns[HD_CAUSE_STARVED] / 2;
+    say_percent(t, c, "no CPU was free for ", HD_CAUSE_STARVED);
+    hd_text_str(t, quota ? " of the time (CPU quota)" : " of the time (load or quota)");
+    if (s->ns[HD_CAUSE_CPU] >= s->total_ns / 10) {
+        say_percent(t, c, "; ran on a CPU for ", HD_CAUSE_CPU);
+    }
+}
+
+/* ---- lock, gil ---------------------------------------------------------------------------------- */
+
+static bool waits_for_lock(const struct blocked *b) {
+    return b->wait == HD_WAIT_LOCK && !b->reply;
+}
+
+static bool waits_for_gil(const struct blocked *b) {
+    return waits_for_lock(b) && hd_evidence_lock(b->probe)->gil;
+}
+
+/* "waited for a semaphore", "waited for a read-write lock held for reading by 3 threads". A condition has no
+ * owner: the sentence says nothing of one. */
+static void say_without_owner(struct hd_text *t, const struct hd_lock_seen *lock) {
+    const char *name = hd_words_lock_name(lock->kind);
+    hd_text_str(t, "waited for ");
+    if (name == NULL) {
+        hd_text_str(t, "a condition or lock, owner unknown");
+        return;
+    }
+    hd_text_str(t, name);
+    if (lock->readers != 0) {
+        hd_text_str(t, " held for reading by ");
+        hd_text_u64(t, lock->readers);
+        hd_text_str(t, lock->readers == 1 ? " thread" : " threads");
+    } else if (lock->ownable) {
+        hd_text_str(t, ", owner unknown");
+    }
+}
+
+/* " (db-writer), which was in fsync of journal.db" */
+static void say_owners_call(struct hd_text *t, const struct hd_cause_sums *s) {
+    const char *call = s->owner.syscall_nr != HD_SYSCALL_NONE ? hd_syscall_name(s->owner.syscall_nr) : NULL;
+    if (s->owner.name[0] != '\0') {
+        hd_text_str(t, " (");
+        hd_sentence_field(t, s->owner.name, sizeof s->owner.name);
+        hd_text_str(t, ")");
+    }
+    if (call != NULL) {
+        hd_text_str(t, ", which was in ");
+        hd_text_str(t, call);
+        hd_text_str(t, s->owner.path != NULL ? " of " : "");
+        hd_text_str(t, s->owner.path != NULL ? s->owner.path : "");
+    }
+}
+
+/* "waited for a mutex held by thread 9131" */
+static void say_owner(struct hd_text *t, const struct said *c, const struct hd_lock_seen *lock) {
+    bool read_write = lock->kind == HD_LOCK_READ || lock->kind == HD_LOCK_WRITE;
+    hd_text_str(t, "waited for ");
+    hd_text_str(t, lock->gil    ? "Python's GIL held by "
+                   : read_write ? "a read-write lock held for writing by "
+                                : "a mutex held by ");
+    hd_text_str(t, c->best->several ? "several threads, longest by thread " : "thread ");
+    hd_text_i64(t, lock->owner_tid);
+    if (lock->owner_tid == c->sums->owner.tid) {
+        say_owners_call(t, c->sums);
+    }
+}
+
+static void say_lock(struct hd_text *t, const struct said *c) {
+    const struct hd_lock_seen *lock = hd_evidence_lock(c->probe);
+    if (lock->address == 0) {
+        hd_text_str(t, "waited for a file lock");
+        hd_sentence_call(t, " in ", c->probe);
+        hd_sentence_object(t, " on ", c->probe);
+    } else if (lock->joined_tid != 0) {
+        hd_text_str(t, c->several ? "waited for several threads to end, one thread " : "waited for thread ");
+        hd_text_i64(t, lock->joined_tid);
+        hd_text_str(t, c->several ? "" : " to end");
+    } else if (lock->owner_tid != 0) {
+        say_owner(t, c, lock);
+    } else if (lock->gil) {
+        hd_text_str(t, "waited for Python's GIL");
+    } else {
+        say_without_owner(t, lock);
+    }
+}
+
+/* ---- gc ----------------------------------------------------------------------------------------- */
+
+/* V8's collector waits for helper threads. A lock that Python's collector waits for is the program's: a
+ * finalizer takes it. */
+static bool waits_for_collector(const struct blocked *b) {
+    return waits_for_lock(b) && b->probe->collector == HD_COLLECTOR_V8;
+}
+
+static bool runs_collector(const struct hd_probe *p) {
+    return p->collector != HD_COLLECTOR_NONE;
+}
+
+static void say_collector(struct hd_text *t, const struct said *c) {
+    bool v8 = c->sums->collector == HD_COLLECTOR_V8;
+    hd_text_str(t, v8 ? "ran V8's garbage collector" : "ran Python's garbage collector");
+}
+
+/* ---- page-fault --------------------------------------------------------------------------------- */
+
+static bool is_stream(enum hd_fd_kind fd) {
+    return fd == HD_FD_INET || fd == HD_FD_UNIX || fd == HD_FD_PIPE;
+}
+
+/* A signal ends each wait for the other end of a stream. A wait that no signal ends is for the memory that
+ * the call copies: it belongs to a file that the kernel has not read yet, or it is in swap. An ioctl and a
+ * close wait for the kernel itself; connect copies nothing, and looks up the path of a local socket. */
+static bool waits_for_copied_memory(const struct blocked *b) {
+    int32_t nr = b->probe->syscall_nr;
+    return (b->wait == HD_WAIT_DESCRIPTOR || b->wait == HD_WAIT_SOCKET) && is_stream(b->fd) &&
+           nr != SYS_ioctl && nr != SYS_connect && hd_syscall_object(nr) != HD_OBJECT_NONE;
+}
+
+static bool waits_for_page(const struct blocked *b) {
+    bool map = b->wait == HD_WAIT_MEMORY && !b->probe->child.vforked;
+    return b->uninterruptible &&
+           (b->probe->syscall_nr == HD_SYSCALL_NONE || map || waits_for_copied_memory(b));
+}
+
+static void say_page(struct hd_text *t, const struct said *c) {
+    if (hd_syscall_wait(c->probe->syscall_nr) == HD_WAIT_MEMORY) {
+        hd_text_str(t, "waited for its memory map");
+        hd_sentence_call(t, " in ", c->probe);
+    } else {
+        hd_text_str(t, "waited for memory to come from disk");
+    }
+}
+
+/* ---- disk --------------------------------------------------------------------------------------- */
+
+/* The open of a pipe or a device waits for another process, and a signal ends that wait. No signal ends a
+ * wait for a disk; a server that has the files (FUSE) has neither pipes nor devices. */
+static bool waits_for_disk(const struct blocked *b) {
+    switch (b->wait) {
+    case HD_WAIT_FILE:
+        return b->uninterruptible || (b->fd != HD_FD_PIPE && b->fd != HD_FD_TTY && b->fd != HD_FD_OTHER);
+    case HD_WAIT_DESCRIPTOR:
+        return b->fd == HD_FD_FILE || (b->uninterruptible && !is_stream(b->fd));
+    case HD_WAIT_OTHER:
+        return b->uninterruptible;
+    default:
+        return false;
+    }
+}
+
+/* "waited for the disk: fsync of session.log" */
+static void say_disk(struct hd_text *t, const struct said *c) {
+    if (!say_several(t, c, "waited for the disk", " of ")) {
+        hd_text_str(t, "waited for the disk");
+        hd_sentence_call(t, ": ", c->probe);
+        hd_sentence_object(t, " of ", c->probe);
+    }
+}
+
+/* ---- network, ui -------------------------------------------------------------------------------- */
+
+static bool waits_for_display(const struct blocked *b) {
+    return b->probe->peer.display && (b->reply || b->fd == HD_FD_UNIX);
+}
+
+static bool runs_toolkit(const struct hd_probe *p) {
+    return p->evidence.kind == HD_EVIDENCE_TOOLKIT;
+}
+
+/* A local service answers over a socket as a remote one does. */
+static bool waits_for_network(const struct blocked *b) {
+    return b->reply || b->wait == HD_WAIT_SOCKET || b->fd == HD_FD_INET || b->fd == HD_FD_UNIX;
+}
+
+/* "waited for a reply by D-Bus in g_dbus_connection_call_sync, through bus" */
+static void say_reply(struct hd_text *t, const struct hd_peer_seen *peer) {
+    hd_text_str(t, "waited for ");
+    hd_text_str(t, peer->awaited);
+    hd_text_str(t, " in ");
+    hd_text_str(t, peer->request);
+    if (peer->name[0] != '\0') {
+        hd_text_str(t, ", through ");
+        hd_sentence_field(t, peer->name, sizeof peer->name);
+    }
+}
+
+/* "waited for the network: 10.0.0.5:5432 in poll"; a local service has a name, and no network is between. */
+static void say_peer(struct hd_text *t, const struct hd_probe *p) {
+    if (hd_evidence_fd_kind(p) == HD_FD_UNIX && p->peer.name[0] != '\0') {
+        hd_text_str(t, p->peer.display ? "waited for the display server " : "waited for the service ");
+        hd_sentence_field(t, p->peer.name, sizeof p->peer.name);
+        hd_sentence_call(t, " in ", p);
+        return;
+    }
+    hd_text_str(t, "waited for the network");
+    if (p->peer.name[0] != '\0' || p->evidence.name[0] != '\0') {
+        hd_sentence_object(t, ": ", p);
+        hd_sentence_call(t, " in ", p);
+    } else {
+        hd_sentence_call(t, ": ", p);
+        hd_sentence_object(t, " on ", p);
+    }
+}
+
+static void say_network_or(struct hd_text *t, const struct said *c, const char *several, const char *with) {
+    if (hd_evidence_awaits_reply(c->probe)) {
+        say_reply(t, &c->probe->peer);
+    } else if (!say_several(t, c, several, with)) {
+        say_peer(t, c->probe);
+    }
+}
+
+static void say_network(struct hd_text *t, const struct said *c) {
+    say_network_or(t, c, "waited for the network", " with ");
+}
+
+/* "ran a toolkit's code in libpango-1.0" */
+static void say_ui(struct hd_text *t, const struct said *c) {
+    const struct hd_evidence *ran = &c->sums->best[HD_CAUSE_CPU].probe.evidence;
+    if (!c->ran) {
+        say_network_or(t, c, "waited", " of ");
+        return;
+    }
+    hd_text_str(t, "ran a toolkit's code");
+    if (ran->kind == HD_EVIDENCE_TOOLKIT && ran->name[0] != '\0') {
+        hd_text_str(t, " in ");
+        hd_sentence_field(t, ran->name, sizeof ran->name);
+    }
+}
+
+/* ---- child -------------------------------------------------------------------------------------- */
+
+/* A child's end of a socket has no name, a service's has one. */
+static bool waits_for_child(const struct blocked *b) {
+    const struct hd_child_seen *child = &b->probe->child;
+    bool named = b->probe->peer.name[0] != '\0';
+    bool socket_of_child = b->fd == HD_FD_UNIX && !named;
+    switch (b->wait) {
+    case HD_WAIT_CHILD:
+        return true;
+    case HD_WAIT_SIGNAL: /* where a child is alive, for SIGCHLD */
+        return child->alive;
+    case HD_WAIT_MEMORY:
+        return child->vforked;
+    case HD_WAIT_SOCKET:
+        return child->alive && socket_of_child;
+    case HD_WAIT_FILE:
+    case HD_WAIT_DESCRIPTOR:
+        return child->alive && (socket_of_child || b->fd == HD_FD_PIPE);
+    case HD_WAIT_ANY:
+        return !b->reply && b->probe->evidence.kind == HD_EVIDENCE_DESCRIPTOR &&
+               (b->fd == HD_FD_PROCESS ||
+                (child->alive && b->fd != HD_FD_INET && (b->fd != HD_FD_UNIX || socket_of_child)));
+    default:
+        return false;
+    }
+}
+
+/* "waited for child 8510 (sleep) in wait4" */
+static void say_child(struct hd_text *t, const struct said *c) {
+    const struct hd_child_seen *child = &c->probe->child;
+    hd_text_str(t, "waited for ");
+    if (child->pid <= 0) {
+        hd_text_str(t, "a child process");
+    } else {
+        hd_text_str(t, c->best->several ? "several children, longest for " : "child ");
+        hd_text_i64(t, child->pid);
+        if (child->name[0] != '\0') {
+            hd_text_str(t, " (");
+            hd_sentence_field(t, child->name, sizeof child->name);
+            hd_text_str(t, ")");
+        }
+    }
+    hd_sentence_call(t, " in ", c->probe);
+}
+
+/* ---- sleep, unknown ----------------------------------------------------------------------------- */
+
+/* A poll of no descriptor is an old way to sleep. */
+static bool waits_for_time(const struct blocked *b) {
+    bool no_descriptor = b->wait == HD_WAIT_ANY && b->probe->evidence.kind != HD_EVIDENCE_DESCRIPTOR;
+    return b->wait == HD_WAIT_TIME || b->wait == HD_WAIT_SIGNAL || no_descriptor;
+}
+
+static void say_call(struct hd_text *t, const struct said *c, const char *verb) {
+    const struct hd_probe *p = c->probe;
+    if (!say_several(t, c, verb, " of ")) {
+        hd_text_str(t, verb);
+        hd_text_str(t, p->syscall_nr == HD_SYSCALL_NONE ? ", no sample shows for what" : "");
+        hd_sentence_call(t, " in ", p);
+        hd_sentence_object(t, p->evidence.name[0] != '\0' ? " of " : " on ", p);
+    }
+}
+
+static void say_sleep(struct hd_text *t, const struct said *c) {
+    say_call(t, c, "slept");
+}
+
+static void say_unknown(struct hd_text *t, const struct said *c) {
+    say_call(t, c, "waited");
+}
+
+/* ---- the rows ----------------------------------------------------------------------------------- */
+
+/* The first row that fits a blocked sample has the sample's time. A running sample's time is of HD_CAUSE_CPU,
+ * and a part of it is of each kind whose code the thread ran. A table of pointers would cost the watched
+ * process two relocations a row. */
+/* clang-format off */
+#define ROWS(ROW) \
+    /*  HD_CAUSE_   a blocked thread fits  a running thread fits  the sentence */ \
+    ROW(CPU,        never,                 no_code,               say_cpu) \
+    ROW(STARVED,    never,                 no_code,               say_starved) \
+    ROW(GIL,        waits_for_gil,         no_code,               say_lock) \
+    ROW(GC,         waits_for_collector,   runs_collector,        say_collector) \
+    ROW(LOCK,       waits_for_lock,        no_code,               say_lock) \
+    ROW(PAGE_FAULT, waits_for_page,        no_code,               say_page) \
+    ROW(DISK,       waits_for_disk,        no_code,               say_disk) \
+    ROW(UI,         waits_for_display,     runs_toolkit,          say_ui) \
+    ROW(CHILD,      waits_for_child,       no_code,               say_child) \
+    ROW(NETWORK,    waits_for_network,     no_code,               say_network) \
+    ROW(SLEEP,      waits_for_time,        no_code,               say_sleep) \
+    ROW(UNKNOWN,    never,                 no_code,               say_unknown)
+/* clang-format on */
+
+enum hd_cause_kind hd_cause_of_block(const struct hd_probe *p) {
+    const struct blocked b = {.probe = p,
+                              .wait = hd_syscall_wait(p->syscall_nr),
+                              .fd = hd_evidence_fd_kind(p),
+                              .uninterruptible = p->state == HD_RUN_UNINTERRUPTIBLE,
+                              .reply = hd_evidence_awaits_reply(p)};
+#define FITS(kind, waits, runs, say) \
+    if (waits(&b)) {                 \
+        return HD_CAUSE_##kind;      \
+    }
+    ROWS(FITS)
+    return HD_CAUSE_UNKNOWN;
+}
+
+void hd_cause_add_code(const struct hd_probe *p, uint64_t ns, uint64_t ran_ns[HD_CAUSE_KINDS]) {
+#define RUNS(kind, waits, runs, say) ran_ns[HD_CAUSE_##kind] += runs(p) ? ns : 0;
+    ROWS(RUNS)
+}
+
+/* ---- sentences ---------------------------------------------------------------------------------- */
+
+static uint64_t time_of(const struct said *c) {
+    return c->kind == HD_CAUSE_GC ? hd_cause_collected_ns(c->sums)
+           : c->ran               ? hd_cause_ran_ns(c->sums, c->kind)
+                                  : c->sums->ns[c->kind];
+}
+
+void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind, bool ran) {
+    const struct hd_cause_best *best = &s->best[kind];
+    const struct said c = {.sums = s,
+                           .kind = kind,
+                           .ran = ran,
+                           .several = best->lead_ns < s->ns[kind] - s->ns[kind] / 64,
+                           .best = best,
+                           .probe = &best->probe};
+    switch (kind) {
+#define SAY(of, waits, runs, say) \
+    case HD_CAUSE_##of:           \
+        say(t, &c);               \
+        break;
+        ROWS(SAY)
+    case HD_CAUSE_KINDS:
+        return;
+    }
+    if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
+        hd_sentence_share(t, s, time_of(&c));
+    }
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "cause/weighing.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "cause/rows.h"
+
+/* ---- the vote for the wait that a sentence names ------------------------------------------------ */
+
+/* What the call works on, as a number: a lock's address, or a descriptor's kind. */
+static uint64_t object_of(const struct hd_probe *p) {
+    return p->evidence.kind == HD_EVIDENCE_LOCK ? p->evidence.lock.address : hd_evidence_fd_kind(p);
+}
+
+static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
+    return a->syscall_nr == b->syscall_nr && a->peer.request == b->peer.request &&
+           object_of(a) == object_of(b) &&
+           strncmp(a->evidence.name, b->evidence.name, sizeof a->evidence.name) == 0 &&
+           strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
+}
+
+/* The owner of one lock may change: a vote within the vote. */
+static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
+    struct hd_lock_seen *kept = &best->probe.evidence.lock;
+    if (owner == 0) {
+        return;
+    }
+    best->several |= kept->owner_tid != 0 && kept->owner_tid != owner;
+    if (kept->owner_tid == owner) {
+        best->who_ns += ns;
+    } else if (kept->owner_tid == 0 || ns > best->who_ns) {
+        best->who_ns = kept->owner_tid == 0 ? ns : ns - best->who_ns;
+        kept->owner_tid = owner;
+    } else {
+        best->who_ns -= ns;
+    }
+}
+
+/* A thread waits for its children one after the other: the child with the longest time is kept. */
+static void add_child(struct hd_cause_best *best, uint64_t ns, const struct hd_child_seen *child) {
+    struct hd_child_seen *kept = &best->probe.child;
+    if (child->pid == 0) {
+        return;
+    }
+    best->several |= kept->pid != 0 && kept->pid != child->pid;
+    best->newest_ns = best->newest_child == child->pid ? best->newest_ns + ns : ns;
+    best->newest_child = child->pid;
+    if (kept->pid == 0 || best->newest_ns > best->who_ns) {
+        best->who_ns = best->newest_ns;
+        kept->pid = child->pid;
+        memcpy(kept->name, child->name, sizeof kept->name);
+    }
+}
+
+static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
+                     const struct hd_probe *p) {
+    struct hd_cause_best *best = &s->best[kind];
+    bool first = s->ns[kind] == 0;
+    if (ns == 0) {
+        return;
+    }
+    s->ns[kind] += ns;
+    if (!first && same_wait(&best->probe, p)) {
+        best->lead_ns += ns;
+        best->since_ns += ns;
+        if (kind == HD_CAUSE_CHILD) {
+            add_child(best, ns, &p->child);
+        } else {
+            add_owner(best, ns, hd_evidence_lock(p)->owner_tid);
+        }
+    } else if (first || ns > best->lead_ns) {
+        best->lead_ns = first ? ns : ns - best->lead_ns;
+        best->since_ns = best->who_ns = best->newest_ns = ns;
+        best->newest_child = p->child.pid;
+        best->several = false;
+        best->probe = *p;
+    } else {
+        best->lead_ns -= ns;
+    }
+}
+
+/* ---- one sample --------------------------------------------------------------------------------- */
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* The wait of a blocked sample. After a stop and a continue the kernel shows a wait with a time-out as
+ * restart_syscall, without arguments: the sample before names the call. */
+static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_probe *p) {
+    if (p->syscall_nr != SYS_restart_syscall || s->call.for_ns == 0) {
+        s->call = *p;
+    }
+    return &s->call;
+}
+
+/* The time without a CPU that a sample may stand for. The kernel sometimes counts a whole sleep as such time,
+ * where it moved the sleeping thread to another CPU. Then a blocked sample has more of it than the time that
+ * passed. */
+static uint64_t delay_of(const struct hd_probe *p) {
+    bool blocked = p->state == HD_RUN_BLOCKED || p->state == HD_RUN_UNINTERRUPTIBLE;
+    return blocked && p->delay_ns > p->for_ns + p->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : p->delay_ns;
+}
+
+static void add_running(struct hd_cause_sums *s, uint64_t ns, const struct hd_probe *p) {
+    add_time(s, HD_CAUSE_CPU, ns, p);
+    hd_cause_add_code(p, ns, s->ran_ns);
+}
+
+/* The kernel updates its statistics when it switches threads, not while a thread runs or waits for a CPU.
+ * What exceeds this sample belongs to an earlier one, whose rest counted as running. */
+static void confirm(struct hd_cause_sums *s, const struct hd_probe *p, uint64_t late_delay_ns,
+                    uint64_t late_cpu_ns) {
+    uint64_t ns = least(late_delay_ns, s->assumed_ns);
+    if (ns != 0) {
+        s->assumed_ns -= ns;
+        s->ns[HD_CAUSE_CPU] -= ns;
+        s->delay_ns += ns;
+        add_time(s, HD_CAUSE_STARVED, ns, p);
+    }
+    s->assumed_ns -= least(late_cpu_ns, s->assumed_ns);
+}
+
+void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *p) {
+    uint64_t all_delay_ns = delay_of(p);
+    uint64_t delay_ns = least(all_delay_ns, p->for_ns);
+    uint64_t cpu_ns = least(p->cpu_ns, p->for_ns - delay_ns);
+    uint64_t rest_ns = p->for_ns - delay_ns - cpu_ns;
+    const struct hd_probe *call;
+    s->total_ns += p->for_ns;
+    s->delay_ns += delay_ns;
+    s->collector = p->collector != HD_COLLECTOR_NONE ? p->collector : s->collector;
+    add_time(s, HD_CAUSE_STARVED, delay_ns, p);
+    add_running(s, cpu_ns, p);
+    confirm(s, p, all_delay_ns - delay_ns, p->cpu_ns - cpu_ns);
+    switch ((enum hd_run_state)p->state) {
+    case HD_RUN_RUNNING:
+    case HD_RUN_RUNNABLE:
+        add_running(s, rest_ns, p);
+        s->assumed_ns += rest_ns;
+        break;
+    case HD_RUN_BLOCKED:
+    case HD_RUN_UNINTERRUPTIBLE:
+        call = call_of(s, p);
+        add_time(s, hd_cause_of_block(call), rest_ns, call);
+        break;
+    case HD_RUN_STOPPED:
+    case HD_RUN_GONE:
+        add_time(s, HD_CAUSE_UNKNOWN, rest_ns, p);
+        break;
+    }
+}
+
+/* ---- all samples -------------------------------------------------------------------------------- */
+
+void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
+    s->total_ns = least(s->total_ns, total_ns);
+    s->delay_ns = least(s->delay_ns, total_ns);
+    for (int i = 0; i < HD_CAUSE_KINDS; i++) {
+        s->ns[i] = least(s->ns[i], total_ns);
+    }
+}
+
+void hd_cause_forget_paths(struct hd_cause_sums *s) {
+    for (int i = 0; i < HD_CAUSE_KINDS; i++) {
+        struct hd_probe *p = &s->best[i].probe;
+        p->peer.name[0] = p->evidence.name[0] = '\0';
+    }
+}
