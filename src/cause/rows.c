@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cause/rows.h"
 
-#include <sys/syscall.h>
-
 #include "cause/sentence.h"
 #include "os/syscall_table.h"
 
@@ -15,7 +13,7 @@ struct blocked {
     bool reply; /* the thread waits for another process's reply */
 };
 
-/* What a sentence is about. */
+/* The subject of a sentence. */
 struct said {
     const struct hd_cause_sums *sums;
     enum hd_cause_kind kind;
@@ -83,72 +81,8 @@ static bool waits_for_gil(const struct blocked *b) {
     return waits_for_lock(b) && hd_evidence_lock(b->probe)->gil;
 }
 
-/* "waited for a semaphore", "waited for a read-write lock held for reading by 3 threads". A condition has no
- * owner: the sentence says nothing of one. */
-static void say_without_owner(struct hd_text *t, const struct hd_lock_seen *lock) {
-    const char *name = hd_words_lock_name(lock->kind);
-    hd_text_str(t, "waited for ");
-    if (name == NULL) {
-        hd_text_str(t, "a condition or lock, owner unknown");
-        return;
-    }
-    hd_text_str(t, name);
-    if (lock->readers != 0) {
-        hd_text_str(t, " held for reading by ");
-        hd_text_u64(t, lock->readers);
-        hd_text_str(t, lock->readers == 1 ? " thread" : " threads");
-    } else if (lock->ownable) {
-        hd_text_str(t, ", owner unknown");
-    }
-}
-
-/* " (db-writer), which was in fsync of journal.db" */
-static void say_owners_call(struct hd_text *t, const struct hd_cause_sums *s) {
-    const char *call = s->owner.syscall_nr != HD_SYSCALL_NONE ? hd_syscall_name(s->owner.syscall_nr) : NULL;
-    if (s->owner.name[0] != '\0') {
-        hd_text_str(t, " (");
-        hd_sentence_field(t, s->owner.name, sizeof s->owner.name);
-        hd_text_str(t, ")");
-    }
-    if (call != NULL) {
-        hd_text_str(t, ", which was in ");
-        hd_text_str(t, call);
-        hd_text_str(t, s->owner.path != NULL ? " of " : "");
-        hd_text_str(t, s->owner.path != NULL ? s->owner.path : "");
-    }
-}
-
-/* "waited for a mutex held by thread 9131" */
-static void say_owner(struct hd_text *t, const struct said *c, const struct hd_lock_seen *lock) {
-    bool read_write = lock->kind == HD_LOCK_READ || lock->kind == HD_LOCK_WRITE;
-    hd_text_str(t, "waited for ");
-    hd_text_str(t, lock->gil    ? "Python's GIL held by "
-                   : read_write ? "a read-write lock held for writing by "
-                                : "a mutex held by ");
-    hd_text_str(t, c->best->several ? "several threads, longest by thread " : "thread ");
-    hd_text_i64(t, lock->owner_tid);
-    if (lock->owner_tid == c->sums->owner.tid) {
-        say_owners_call(t, c->sums);
-    }
-}
-
 static void say_lock(struct hd_text *t, const struct said *c) {
-    const struct hd_lock_seen *lock = hd_evidence_lock(c->probe);
-    if (lock->address == 0) {
-        hd_text_str(t, "waited for a file lock");
-        hd_sentence_call(t, " in ", c->probe);
-        hd_sentence_object(t, " on ", c->probe);
-    } else if (lock->joined_tid != 0) {
-        hd_text_str(t, c->several ? "waited for several threads to end, one thread " : "waited for thread ");
-        hd_text_i64(t, lock->joined_tid);
-        hd_text_str(t, c->several ? "" : " to end");
-    } else if (lock->owner_tid != 0) {
-        say_owner(t, c, lock);
-    } else if (lock->gil) {
-        hd_text_str(t, "waited for Python's GIL");
-    } else {
-        say_without_owner(t, lock);
-    }
+    hd_sentence_lock(t, c->sums, c->best, c->several);
 }
 
 /* ---- gc ----------------------------------------------------------------------------------------- */
@@ -175,12 +109,10 @@ static bool is_stream(enum hd_fd_kind fd) {
 }
 
 /* A signal ends each wait for the other end of a stream. A wait that no signal ends is for the memory that
- * the call copies: it belongs to a file that the kernel has not read yet, or it is in swap. An ioctl and a
- * close wait for the kernel itself; connect copies nothing, and looks up the path of a local socket. */
+ * the call copies: the kernel has not read its file yet, or it is in swap. */
 static bool waits_for_copied_memory(const struct blocked *b) {
-    int32_t nr = b->probe->syscall_nr;
     return (b->wait == HD_WAIT_DESCRIPTOR || b->wait == HD_WAIT_SOCKET) && is_stream(b->fd) &&
-           nr != SYS_ioctl && nr != SYS_connect && hd_syscall_object(nr) != HD_OBJECT_NONE;
+           hd_syscall_copies(b->probe->syscall_nr);
 }
 
 static bool waits_for_page(const struct blocked *b) {
@@ -239,41 +171,11 @@ static bool waits_for_network(const struct blocked *b) {
     return b->reply || b->wait == HD_WAIT_SOCKET || b->fd == HD_FD_INET || b->fd == HD_FD_UNIX;
 }
 
-/* "waited for a reply by D-Bus in g_dbus_connection_call_sync, through bus" */
-static void say_reply(struct hd_text *t, const struct hd_peer_seen *peer) {
-    hd_text_str(t, "waited for ");
-    hd_text_str(t, peer->awaited);
-    hd_text_str(t, " in ");
-    hd_text_str(t, peer->request);
-    if (peer->name[0] != '\0') {
-        hd_text_str(t, ", through ");
-        hd_sentence_field(t, peer->name, sizeof peer->name);
-    }
-}
-
-/* "waited for the network: 10.0.0.5:5432 in poll"; a local service has a name, and no network is between. */
-static void say_peer(struct hd_text *t, const struct hd_probe *p) {
-    if (hd_evidence_fd_kind(p) == HD_FD_UNIX && p->peer.name[0] != '\0') {
-        hd_text_str(t, p->peer.display ? "waited for the display server " : "waited for the service ");
-        hd_sentence_field(t, p->peer.name, sizeof p->peer.name);
-        hd_sentence_call(t, " in ", p);
-        return;
-    }
-    hd_text_str(t, "waited for the network");
-    if (p->peer.name[0] != '\0' || p->evidence.name[0] != '\0') {
-        hd_sentence_object(t, ": ", p);
-        hd_sentence_call(t, " in ", p);
-    } else {
-        hd_sentence_call(t, ": ", p);
-        hd_sentence_object(t, " on ", p);
-    }
-}
-
 static void say_network_or(struct hd_text *t, const struct said *c, const char *several, const char *with) {
     if (hd_evidence_awaits_reply(c->probe)) {
-        say_reply(t, &c->probe->peer);
+        hd_sentence_reply(t, &c->probe->peer);
     } else if (!say_several(t, c, several, with)) {
-        say_peer(t, c->probe);
+        hd_sentence_peer(t, c->probe);
     }
 }
 

@@ -60,3 +60,31 @@ void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_
         hd_text_str(t, "% of the time)");
     }
 }
+
+void hd_sentence_reply(struct hd_text *t, const struct hd_peer_seen *peer) {
+    hd_text_str(t, "waited for ");
+    hd_text_str(t, peer->awaited);
+    hd_text_str(t, " in ");
+    hd_text_str(t, peer->request);
+    if (peer->name[0] != '\0') {
+        hd_text_str(t, ", through ");
+        hd_sentence_field(t, peer->name, sizeof peer->name);
+    }
+}
+
+void hd_sentence_peer(struct hd_text *t, const struct hd_probe *p) {
+    if (hd_evidence_fd_kind(p) == HD_FD_UNIX && p->peer.name[0] != '\0') {
+        hd_text_str(t, p->peer.display ? "waited for the display server " : "waited for the service ");
+        hd_sentence_field(t, p->peer.name, sizeof p->peer.name);
+        hd_sentence_call(t, " in ", p);
+        return;
+    }
+    hd_text_str(t, "waited for the network");
+    if (p->peer.name[0] != '\0' || p->evidence.name[0] != '\0') {
+        hd_sentence_object(t, ": ", p);
+        hd_sentence_call(t, " in ", p);
+    } else {
+        hd_sentence_call(t, ": ", p);
+        hd_sentence_object(t, " on ", p);
+    }
+}

@@ -2,13 +2,13 @@
 #include "cause/weighing.h"
 
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "cause/rows.h"
+#include "os/syscall_table.h"
 
 /* ---- the vote for the wait that a sentence names ------------------------------------------------ */
 
-/* What the call works on, as a number: a lock's address, or a descriptor's kind. */
+/* The object of the call as a number: a lock's address, or a descriptor's kind. */
 static uint64_t object_of(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_LOCK ? p->evidence.lock.address : hd_evidence_fd_kind(p);
 }
@@ -89,7 +89,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 /* The wait of a blocked sample. After a stop and a continue the kernel shows a wait with a time-out as
  * restart_syscall, without arguments: the sample before names the call. */
 static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_probe *p) {
-    if (p->syscall_nr != SYS_restart_syscall || s->call.for_ns == 0) {
+    if (!hd_syscall_is_restart(p->syscall_nr) || s->call.for_ns == 0) {
         s->call = *p;
     }
     return &s->call;

@@ -6,6 +6,7 @@
 #ifndef HD_SYSCALL_TABLE_H
 #define HD_SYSCALL_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The kind of object or event that a thread waits for while blocked in a system call. */
@@ -31,6 +32,12 @@ enum hd_object {
     HD_OBJECT_NONE, /* no argument; also a call that closes a descriptor, whose number is free by then */
 };
 enum hd_object hd_syscall_object(int32_t nr);
+
+/* The call copies memory between the program and the descriptor in its arguments. */
+bool hd_syscall_copies(int32_t nr);
+
+/* The call that the kernel makes where a stop broke a wait with a time-out. */
+bool hd_syscall_is_restart(int32_t nr);
 
 /* Name of a system call. NULL: not in the table. */
 const char *hd_syscall_name(int32_t nr);

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "capture/linux/target.h"
+#include "cause/deadlock.h"
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
 #include "cause/probe.h"
-#include "cause/deadlock.h"
 #include "os/linux/proc_files.h"
 #include "worker/worker.h"
 

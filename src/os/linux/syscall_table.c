@@ -226,6 +226,15 @@ enum hd_object hd_syscall_object(int32_t nr) {
     return HD_OBJECT_NONE;
 }
 
+/* connect looks up the path of a local socket. */
+bool hd_syscall_copies(int32_t nr) {
+    return nr != SYS_ioctl && nr != SYS_connect && hd_syscall_object(nr) != HD_OBJECT_NONE;
+}
+
+bool hd_syscall_is_restart(int32_t nr) {
+    return nr == SYS_restart_syscall;
+}
+
 enum hd_wait hd_syscall_wait(int32_t nr) {
     for (uint32_t i = 0; i < CALLS; i++) {
         if (calls[i].nr == nr) {
