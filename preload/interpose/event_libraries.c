@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * Libraries that wait by other means than poll and its kin: Tcl by a condition variable, SDL by looks with
- * zero timeout and sleeps. Their own functions are the waits; what these wait for inside is not looked at.
- * The same is true of the functions that present a frame, which wait for the display: a game may wait for
- * nothing else. Watched thread: as in waits.c. Programs without these libraries have none of our names in
- * front of them (event_targets.c).
+ * Libraries that do not wait by poll or similar calls: Tcl waits on a condition variable, SDL polls and
+ * sleeps. Here the library's function itself is the wait, and calls inside it do not count. A function that
+ * presents a frame is a wait too: it waits for the display, and a game may have no other wait. Watched
+ * thread, as in waits.c. In a program without these libraries our names are not visible (event_targets.c).
  */
 #include <stdint.h>
 
@@ -15,13 +13,13 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A game looks for events, and presents a frame: one loop, whose turn either of them ends. */
+/* GAME: to poll for events and to present a frame are waits of one loop, and each ends the turn. */
 enum {
     TCL = HD_WAIT_LIBRARY,
     GAME
 };
 
-/* The first frames are no evidence of a loop: a toolkit may present one before its loop begins. */
+/* A toolkit may present frames before its loop starts, so the first ones do not count as a loop's. */
 #define FRAMES_BEFORE_A_LOOP 8
 static _Thread_local uint8_t frames_seen;
 
@@ -30,7 +28,7 @@ static void begin(struct hd_waiting *w, int library, bool blocks, const void *ca
     if (hd_wait_table_self != NULL || (hd_named != NULL && hd_named_watch_caller())) {
         hd_wait_begin(w, &set, blocks, caller, frame);
     }
-    if (w->waits != NULL) { /* its own calls are no other waits */
+    if (w->waits != NULL) { /* calls inside the library's function are not waits */
         atomic_store_explicit(&w->waits->slow_path, true, memory_order_relaxed);
     }
 }
@@ -40,7 +38,7 @@ static bool is_early(bool frame) {
     return frame && frames_seen < FRAMES_BEFORE_A_LOOP;
 }
 
-/* Of a frame in a callback of another loop the wait for the display is a part of that loop's turn. */
+/* Counts the frame. In a callback of another loop, the wait for the display is part of that loop's turn. */
 static void end(struct hd_waiting *w, bool frame) {
     struct hd_wait_table *t = w->waits;
     if (t == NULL) {
@@ -50,13 +48,13 @@ static void end(struct hd_waiting *w, bool frame) {
     atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
     hd_wait_end(w);
     struct hd_watch *watch = t->watch;
-    if (frame && watch != NULL) { /* NULL: a forked child, wiped while it waited */
+    if (frame && watch != NULL) { /* NULL in a child that was forked during the wait, and is wiped */
         hd_frames_add(&watch->loop, waited);
     }
 }
 
-/* Each function has two arguments at the most, in registers. Those that return nothing leave what is no
- * result in its register. */
+/* Each function has at most two arguments, in registers. A void function leaves an undefined value in the
+ * result's register, which the caller ignores. */
 typedef long function(const void *, long);
 
 #define FUNCTIONS(WAIT, FRAME)                                           \
@@ -88,13 +86,13 @@ static _Atomic bool resolved;
 
 static __attribute__((noinline)) long call(unsigned which, const void *first, long second, const void *caller,
                                            const void *frame) {
-    const long *time = first;                                     /* of Tcl */
-    if (!atomic_load_explicit(&resolved, memory_order_acquire)) { /* a library's constructor was first */
+    const long *time = first;                                     /* Tcl's timeout */
+    if (!atomic_load_explicit(&resolved, memory_order_acquire)) { /* called by an earlier constructor */
         hd_interpose_resolve_events();
     }
     function *real = (function *)hd_event_target(which, names, caller);
     struct hd_waiting w;
-    if (real == NULL) { /* found by dlsym, in a program without the library */
+    if (real == NULL) { /* the program found our name by dlsym, and has no such library */
         return 0;
     }
     CALLS_WHEN_UNWOUND;
@@ -120,7 +118,7 @@ FUNCTIONS(INTERPOSE, INTERPOSE)
     hd_event_target_resolve(NUMBER_##name, names, (const void *)own_##name, may_come);
 
 void hd_interpose_resolve_events(void) {
-    _Static_assert(COUNT <= HD_EVENT_FUNCTIONS_MAX, "a place for each");
+    _Static_assert(COUNT <= HD_EVENT_FUNCTIONS_MAX, "a slot for each");
     if (!atomic_load_explicit(&resolved, memory_order_acquire)) {
         bool may_come = hd_event_targets_may_come();
         FUNCTIONS(RESOLVE, RESOLVE)

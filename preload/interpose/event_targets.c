@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which function stands behind one of event_libraries.c's. What a library of the program itself has is the
- * same for every caller, and stays: the loader never unloads these libraries. The other names leave our
- * symbol table before the program runs, so that what the program opens later reaches its own library, or
- * none.
+ * A library that the program is linked with is the target for every caller: the loader never unloads such a
+ * library. All other names are removed from our symbol table before the program runs. A library that the
+ * program opens later is then reached directly.
  *
- * Python is the exception, since it opens SDL and Tcl only by its modules (pygame, tkinter): there our names
- * stay in front, and each calling module has its own library. A module that was unloaded, and another at its
- * place, are told apart by the loader's own record of the two addresses, at each call and without its lock.
+ * In Python, modules (pygame, tkinter) open SDL and Tcl, so our names stay visible, and each calling module
+ * has its own target. At each call the loader's data about the addresses shows, without a lock, whether a
+ * module was replaced.
  */
 #define _GNU_SOURCE
 #include "preload/interpose/event_targets.h"
@@ -24,26 +23,26 @@
 #include "os/os.h"
 #include "preload/interpose/real.h"
 
-/* Weak: an older C library has none, and then no module has a library of its own. */
+/* Weak: missing in an older C library. Then no calling module has a target of its own. */
 #pragma weak _dl_find_object
 
-#define PYTHON "_PyRuntime" /* of the program, or of a library of the program */
+#define PYTHON "_PyRuntime" /* a symbol of the program or of a library it is linked with */
 #define CALLERS 32u
 
 static void *program_target[HD_EVENT_FUNCTIONS_MAX];
 
-/* What a module's call reached last. */
+/* The target of a module's last call. A sequence lock protects the members. */
 static struct entry {
     _Atomic uint32_t version; /* odd: a thread writes it */
     _Atomic uint32_t which;
-    _Atomic uint64_t caller, callee; /* identities of their modules */
+    _Atomic uint64_t caller, callee; /* their modules, as module_of returns them */
     void *_Atomic target;
 } entries[CALLERS];
 
 /* ---- our symbol table ---------------------------------------------------------------------------- */
 
-/* In a segment without code: to take the right to execute from our own code, for an instant, would be fatal.
- */
+/* True: `p` lies in a segment without code. To make our own code non-executable, even for an instant, would
+ * be fatal. */
 static bool is_in_data(const void *p, const void *file) {
     const ElfW(Ehdr) *head = file;
     const ElfW(Phdr) *segments = (const void *)((const char *)file + head->e_phoff);
@@ -56,7 +55,7 @@ static bool is_in_data(const void *p, const void *file) {
     return false;
 }
 
-/* The loader passes over a symbol without a value. */
+/* Sets the symbol's value to 0: the loader ignores such a symbol. */
 static void hide(const char *name, const void *ours) {
     Dl_info info;
     ElfW(Sym) *symbol = NULL;
@@ -102,7 +101,8 @@ void hd_event_target_resolve(unsigned which, const char *names, const void *ours
 
 /* ---- of one calling module ----------------------------------------------------------------------- */
 
-/* 0: no module. Another one at the same place differs in one of these. */
+/* A hash that identifies the module at an address; 0: no module. Another module loaded there has another
+ * hash. */
 static uint64_t module_of(const void *address) {
     struct dl_find_object o;
     if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)address, &o) != 0) {
@@ -122,7 +122,7 @@ static struct entry *entry_of(unsigned which, uint64_t caller) {
     return &entries[((caller >> 8) + which) % CALLERS];
 }
 
-/* NULL: of no use for this call, or the function's library is gone. */
+/* NULL: the entry is for another call, or the target's library was unloaded. */
 static void *read_entry(struct entry *e, unsigned which, uint64_t caller) {
     uint32_t version = atomic_load_explicit(&e->version, memory_order_acquire);
     bool same = atomic_load_explicit(&e->which, memory_order_acquire) == which;
@@ -133,7 +133,7 @@ static void *read_entry(struct entry *e, unsigned which, uint64_t caller) {
     return same && target != NULL && module_of(target) == callee ? target : NULL;
 }
 
-/* Where another thread writes it, that one's stays. */
+/* Does nothing while another thread writes the entry. */
 static void write_entry(struct entry *e, unsigned which, uint64_t caller, void *target) {
     uint32_t version = atomic_load_explicit(&e->version, memory_order_relaxed) & ~1u;
     if (atomic_compare_exchange_strong(&e->version, &version, version + 1)) {
@@ -145,8 +145,8 @@ static void write_entry(struct entry *e, unsigned which, uint64_t caller, void *
     }
 }
 
-/* The caller's own, or that of the libraries that it is linked with: a plug-in's are in no global scope. The
- * program itself would find the function there. */
+/* Searches the calling module and the libraries that it is linked with: a plug-in's libraries are not in the
+ * global scope. */
 static void *look_up_of(const void *caller, const char *name) {
     Dl_info info;
     struct link_map *map = NULL;
@@ -159,7 +159,8 @@ static void *look_up_of(const void *caller, const char *name) {
     return found;
 }
 
-/* What another module's calls reach: the caller is a library of that module's, and not linked itself. */
+/* The target of another module: the caller is a library of that module, and not linked with the target
+ * itself. */
 static void *look_up_another(unsigned which) {
     void *found = NULL;
     for (unsigned i = 0; i < CALLERS && found == NULL; i++) {
@@ -168,12 +169,12 @@ static void *look_up_another(unsigned which) {
     return found;
 }
 
-/* Takes the loader's lock, as dlsym does. */
+/* Takes the loader's lock, by dlsym. */
 static __attribute__((noinline, cold)) void *look_up(unsigned which, const char *names, const void *caller,
                                                      uint64_t identity) {
     int saved = errno;
     const char *name = name_of(which, names);
-    void *found = dlsym(RTLD_NEXT, name); /* what the program opened for all */
+    void *found = dlsym(RTLD_NEXT, name); /* libraries that the program opened with RTLD_GLOBAL */
     if (found == NULL) {
         found = look_up_of(caller, name);
     }

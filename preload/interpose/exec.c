@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- *
- * The interposed exec functions. In the watched process itself the new program gets what the runner gave the
- * first one: LD_PRELOAD and the memory file. What is built on the stack fits into an alternate one of 8 KiB
- * (the least that programs have) beside a signal's frame; a large environment has a room of its own. A failed
- * exec leaves nothing behind. In children nothing is changed.
+ * The interposed exec functions. The next program of the watched process gets the same as the runner's first
+ * program: the preload in LD_PRELOAD, and the file with the records. Stack use is small: a handler may exec
+ * on an alternate stack of 8 KiB. A large environment is built in mapped memory. A failed exec leaves nothing
+ * behind. A child's exec is changed only with
+ * --follow.
  */
 #include "preload/interpose/exec.h"
 
@@ -26,12 +26,12 @@
 #include "preload/interpose/real.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define VARIABLES_MAX 2048 /* of an environment that is copied */
-#define STACK_BYTES 2048   /* for what is copied: some 200 variables */
+#define VARIABLES_MAX 2048 /* variables of an environment that is copied */
+#define STACK_BYTES 2048   /* bytes of a copy on the stack: some 200 variables */
 
 extern char **environ;
 
-static char own_preload[(HD_SANITIZED ? 2 : 1) * PATH_MAX]; /* empty: nothing is followed */
+static char own_preload[(HD_SANITIZED ? 2 : 1) * PATH_MAX]; /* empty: no program after an exec is watched */
 
 static struct {
     int (*execve)(const char *, char *const[], char *const[]);
@@ -65,10 +65,10 @@ void hd_exec_preload_was(const char *begin, size_t length) {
 
 /* ---- the new program ------------------------------------------------------------------------------ */
 
-/* By the user that the program is by now, without what exec will take from him (access(2) asks as that does),
- * in the root that it is in, and under its Landlock rules, which access(2) passes over: else the loader of
- * the next program says that it cannot. */
-static bool we_can_be_read(void) {
+/* True: the next program's loader will be able to open the preload, and print no error. Calls access because
+ * it uses the real ids, as the loader does after the exec. Calls open because Landlock rules do not apply to
+ * access. */
+static bool preload_is_readable(void) {
     const char *before = HD_SANITIZED ? strrchr(own_preload, ':') : NULL; /* the sanitizer's runtime */
     const char *path = before != NULL ? before + 1 : own_preload;
     int fd = access(path, R_OK) == 0 ? hd_os_open(AT_FDCWD, path) : -1;
@@ -77,7 +77,7 @@ static bool we_can_be_read(void) {
 }
 
 static bool loads_us(int dir, const char *path, char *const *argv, char first[HD_EXEC_NAME_BYTES]) {
-    return hd_exec_target_loads_us(dir, path, argv, first) && we_can_be_read();
+    return hd_exec_target_loads_us(dir, path, argv, first) && preload_is_readable();
 }
 
 const char *hd_exec_preload_for(const char *path, char first[HD_EXEC_NAME_BYTES]) {
@@ -97,7 +97,7 @@ const char *hd_exec_variable(char *const *env, const char *name_and_equals) {
     return found != NULL ? *found + strlen(name_and_equals) : NULL;
 }
 
-/* Where execvp will find it. */
+/* Finds the file that execvp will use. */
 static bool find(const char *places, const char *name, char *path, size_t size) {
     struct hd_text t;
     for (const char *p = places;; p++) {
@@ -119,7 +119,7 @@ static bool find(const char *places, const char *name, char *path, size_t size) 
 
 /* ---- exec ------------------------------------------------------------------------------------- */
 
-enum way {
+enum method {
     BY_PATH,
     BY_NAME,
     BY_FD,
@@ -129,13 +129,13 @@ enum way {
 };
 
 struct call {
-    enum way way;
-    int fd; /* the file, or the directory */
+    enum method method;
+    int fd; /* BY_FD: the file; BY_DIRECTORY: the folder */
     const char *path;
     char *const *argv;
     char *const *env;
     int flags;
-    struct { /* of posix_spawn */
+    struct { /* arguments of posix_spawn */
         pid_t *pid;
         const posix_spawn_file_actions_t *actions;
         const posix_spawnattr_t *attributes;
@@ -146,7 +146,7 @@ static int pass_on(const struct call *c, char *const *env) {
     if (real.execve == NULL) {
         hd_exec_resolve();
     }
-    switch (c->way) {
+    switch (c->method) {
     case BY_PATH:
         return real.execve(c->path, c->argv, env);
     case BY_NAME:
@@ -163,7 +163,7 @@ static int pass_on(const struct call *c, char *const *env) {
     }
 }
 
-/* A runner that runs under ours starts its own program, which has no use for two. */
+/* True: a runner inside this run starts its program, which needs no second watch. */
 static bool is_of_another_runner(const struct call *c) {
     return hd_exec_variable(c->env, HD_LINK_VARIABLE) != NULL;
 }
@@ -178,7 +178,8 @@ static size_t longest_of(const char *places) {
     return longest;
 }
 
-/* By itself: no other way needs that much stack, which may be a small one of a handler. libc takes more. */
+/* Not inlined: only this method needs so much stack, and a handler's stack may be small. libc itself needs
+ * more here. */
 __attribute__((noinline)) static bool named_loads_us(const struct call *c, char first[HD_EXEC_NAME_BYTES]) {
     const char *listed = hd_exec_variable(environ, "PATH="),
                *places = listed != NULL ? listed : "/bin:/usr/bin";
@@ -188,13 +189,13 @@ __attribute__((noinline)) static bool named_loads_us(const struct call *c, char 
 }
 
 static bool target_loads_us(const struct call *c, char first[HD_EXEC_NAME_BYTES]) {
-    if (c->way == BY_FD && c->env == NULL) {
-        return false; /* libc refuses it, and would not with ours */
+    if (c->method == BY_FD && c->env == NULL) {
+        return false; /* libc refuses a NULL environment, but would accept ours */
     }
     if (is_of_another_runner(c) || hd_exec_variable(c->env, "LD_TRACE_LOADED_OBJECTS=") != NULL) {
-        return false; /* the second is ldd's: we would be in the list */
+        return false; /* the variable is ldd's, which would list the preload */
     }
-    if (c->way == BY_FD || (c->way == BY_DIRECTORY && c->path[0] == '\0')) {
+    if (c->method == BY_FD || (c->method == BY_DIRECTORY && c->path[0] == '\0')) {
         char path[32];
         struct hd_text t;
         hd_text_init(&t, path, sizeof path);
@@ -202,10 +203,10 @@ static bool target_loads_us(const struct call *c, char first[HD_EXEC_NAME_BYTES]
         hd_text_i64(&t, c->fd);
         return loads_us(AT_FDCWD, path, c->argv, first);
     }
-    if ((c->way == BY_NAME || c->way == SPAWN_BY_NAME) && strchr(c->path, '/') == NULL) {
+    if ((c->method == BY_NAME || c->method == SPAWN_BY_NAME) && strchr(c->path, '/') == NULL) {
         return named_loads_us(c, first);
     }
-    return loads_us(c->way == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path, c->argv, first);
+    return loads_us(c->method == BY_DIRECTORY ? c->fd : AT_FDCWD, c->path, c->argv, first);
 }
 
 static size_t count_variables(char *const *env) {
@@ -215,14 +216,14 @@ static size_t count_variables(char *const *env) {
     return n;
 }
 
-/* By itself: where there is another room this stack is not used. */
+/* Not inlined: other paths then do not use this stack. */
 static __attribute__((noinline)) int pass_on_by_stack(const struct call *c,
                                                       const struct hd_exec_addition *a) {
-    char *room[hd_exec_environment_bytes(a) / sizeof(char *) + 1];
-    return pass_on(c, hd_exec_environment_fill(room, c->env, a));
+    char *memory[hd_exec_environment_bytes(a) / sizeof(char *) + 1];
+    return pass_on(c, hd_exec_environment_fill(memory, c->env, a));
 }
 
-/* With our two variables: the program removes them before it runs, and then has what it would have had. */
+/* Adds our two variables. Our constructor removes them in the next program. */
 static int pass_on_with(const struct call *c, const char *first, const char *link, bool in_child) {
     const char *users = hd_exec_variable(c->env, HD_PRELOAD_VARIABLE);
     struct hd_exec_addition a = {
@@ -236,20 +237,21 @@ static int pass_on_with(const struct call *c, const char *first, const char *lin
     if (bytes <= STACK_BYTES) {
         return pass_on_by_stack(c, &a);
     }
-    void *room = hd_exec_room_take(bytes, in_child);
-    if (room == NULL) {
+    void *memory = hd_exec_memory_take(bytes, in_child);
+    if (memory == NULL) {
         return E2BIG;
     }
-    int result = pass_on(c, hd_exec_environment_fill(room, c->env, &a)), saved = errno;
-    hd_exec_room_give(room, bytes, in_child);
+    int result = pass_on(c, hd_exec_environment_fill(memory, c->env, &a)), saved = errno;
+    hd_exec_memory_give(memory, bytes, in_child);
     errno = saved;
     return result;
 }
 
-/* In the process itself, by a descriptor of the file for its record's successor, which is open no sooner than
- * it must be: children that other threads fork meanwhile have it too. In a child (NULL) by the file's path.
- * E2BIG: it would not load us. */
-static int pass_on_with_us(const struct call *c, const struct hd_record *record) {
+/* Passes the call on with our variables. The watched process's next program gets a descriptor of the records'
+ * file, opened late to limit which children inherit it. In a child (`record` NULL) it gets the file's path.
+ * E2BIG: the program would not load the preload, or our variables did not fit.
+ */
+static int pass_on_with_preload(const struct call *c, const struct hd_record *record) {
     char first[HD_EXEC_NAME_BYTES], number[24];
     struct hd_text t;
     int saved = errno;
@@ -264,23 +266,23 @@ static int pass_on_with_us(const struct call *c, const struct hd_record *record)
     hd_text_str(&t, ":");
     hd_text_i64(&t, record != NULL ? hd_record_file_number(record) : 0);
     int result = pass_on_with(c, first, record != NULL ? number : hd_record_file_path(),
-                              record == NULL && c->way < SPAWN);
+                              record == NULL && c->method < SPAWN);
     saved = errno;
     hd_os_close(link);
     errno = saved;
     return result;
 }
 
-/* Our variables were what was too much: without us it may pass. */
+/* True: the call may succeed without our variables. */
 static bool was_too_big(int result) {
     return (result < 0 ? errno : result) == E2BIG;
 }
 
-/* A child becomes a program: its own, unless children are followed. */
+/* An exec or spawn in a child: unchanged unless children are followed. */
 static int become_in_child(const struct call *c) {
     const char *path = own_preload[0] != '\0' && !is_of_another_runner(c) ? hd_record_file_path() : NULL;
-    bool child = path != NULL && c->path != NULL && (hd_attach_is_child() || c->way >= SPAWN);
-    int result = child && !hd_attach_is_filtered() ? pass_on_with_us(c, NULL) : E2BIG;
+    bool child = path != NULL && c->path != NULL && (hd_attach_is_child() || c->method >= SPAWN);
+    int result = child && !hd_attach_is_filtered() ? pass_on_with_preload(c, NULL) : E2BIG;
     if (was_too_big(result)) {
         if (child) {
             hd_record_file_count_unwatched(1);
@@ -298,37 +300,37 @@ static int become(const struct call *c) {
     if (record == NULL || c->path == NULL) {
         return become_in_child(c);
     }
-    uint32_t before =
-        atomic_exchange(&record->status.unwatched, HD_UNWATCHED_EXEC); /* until the new program says no */
-    int result = pass_on_with_us(c, record);
+    uint32_t before = atomic_exchange(&record->status.unwatched,
+                                      HD_UNWATCHED_EXEC); /* until the next program takes the record */
+    int result = pass_on_with_preload(c, record);
     result = was_too_big(result) ? pass_on(c, c->env) : result;
     atomic_store(&record->status.unwatched, before);
     return result;
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const env[]) {
-    return become(&(struct call){.way = BY_PATH, .path = path, .argv = argv, .env = env});
+    return become(&(struct call){.method = BY_PATH, .path = path, .argv = argv, .env = env});
 }
 
 EXPORT int execv(const char *path, char *const argv[]) {
-    return become(&(struct call){.way = BY_PATH, .path = path, .argv = argv, .env = environ});
+    return become(&(struct call){.method = BY_PATH, .path = path, .argv = argv, .env = environ});
 }
 
 EXPORT int execvpe(const char *name, char *const argv[], char *const env[]) {
-    return become(&(struct call){.way = BY_NAME, .path = name, .argv = argv, .env = env});
+    return become(&(struct call){.method = BY_NAME, .path = name, .argv = argv, .env = env});
 }
 
 EXPORT int execvp(const char *name, char *const argv[]) {
-    return become(&(struct call){.way = BY_NAME, .path = name, .argv = argv, .env = environ});
+    return become(&(struct call){.method = BY_NAME, .path = name, .argv = argv, .env = environ});
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const env[]) {
-    return become(&(struct call){.way = BY_FD, .fd = fd, .path = "", .argv = argv, .env = env});
+    return become(&(struct call){.method = BY_FD, .fd = fd, .path = "", .argv = argv, .env = env});
 }
 
 EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags) {
     return become(&(struct call){
-        .way = BY_DIRECTORY, .fd = dir, .path = path, .argv = argv, .env = env, .flags = flags});
+        .method = BY_DIRECTORY, .fd = dir, .path = path, .argv = argv, .env = env, .flags = flags});
 }
 
 static size_t count_arguments(va_list list) {
@@ -339,9 +341,10 @@ static size_t count_arguments(va_list list) {
     return n;
 }
 
-/* The arguments of a list, as libc itself has them: on the stack. A list may be empty, whatever the header
- * says. */
-static int become_by_list(enum way way, const char *path, const char *first, va_list list, bool env_follows) {
+/* Copies the arguments to the stack, as libc does. The list may be empty, although the header forbids that.
+ */
+static int become_by_list(enum method method, const char *path, const char *first, va_list list,
+                          bool env_follows) {
     const char *volatile given = first;
     va_list counted;
     va_copy(counted, list);
@@ -353,7 +356,7 @@ static int become_by_list(enum way way, const char *path, const char *first, va_
         argv[i] = va_arg(list, char *); // NOLINT(clang-analyzer-valist.Uninitialized): the caller's
     }
     char *const *env = env_follows ? va_arg(list, char *const *) : environ;
-    return become(&(struct call){.way = way, .path = path, .argv = argv, .env = env});
+    return become(&(struct call){.method = method, .path = path, .argv = argv, .env = env});
 }
 
 EXPORT int execl(const char *path, const char *first, ...) {
@@ -380,15 +383,18 @@ EXPORT int execle(const char *path, const char *first, ...) {
     return result;
 }
 
-/* Its child is made and becomes a program within libc. */
+/* libc makes the child and execs inside this function. */
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                        const posix_spawnattr_t *attributes, char *const argv[], char *const env[]) {
     return become_in_child(&(struct call){
-        .way = SPAWN, .path = path, .argv = argv, .env = env, .spawn = {pid, actions, attributes}});
+        .method = SPAWN, .path = path, .argv = argv, .env = env, .spawn = {pid, actions, attributes}});
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_actions_t *actions,
                         const posix_spawnattr_t *attributes, char *const argv[], char *const env[]) {
-    return become_in_child(&(struct call){
-        .way = SPAWN_BY_NAME, .path = name, .argv = argv, .env = env, .spawn = {pid, actions, attributes}});
+    return become_in_child(&(struct call){.method = SPAWN_BY_NAME,
+                                          .path = name,
+                                          .argv = argv,
+                                          .env = env,
+                                          .spawn = {pid, actions, attributes}});
 }

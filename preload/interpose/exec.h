@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * A watched process that becomes another program by exec is watched on. Async-signal-safe; also called in
- * children, and in those that share our memory until they exec.
+ * Keeps a process watched after an exec, by the two variables that make the next program load the preload.
+ * Async-signal-safe; also runs in forked and vforked children.
  */
 #ifndef HD_EXEC_H
 #define HD_EXEC_H
@@ -10,21 +9,20 @@
 #include <stddef.h>
 
 #include "preload/attach/exec_target.h"
+#include "preload/interpose/exec_environment.h"
 
-/* The constructor's: what in LD_PRELOAD stands for us. */
+/* Called by the constructor: the text in LD_PRELOAD that loads the preload. */
 void hd_exec_preload_was(const char *begin, size_t length);
 
-/* The same, for a program at `path` that a child is to become; NULL: it would not load us. `first`: the name
- * of what must come before us then; empty: nothing. */
+/* That text, for a child that will exec the program at `path`; NULL: the program would not load the preload.
+ * `first`: the library that must precede the preload; empty: none. */
 const char *hd_exec_preload_for(const char *path, char first[HD_EXEC_NAME_BYTES]);
 
-#define HD_LINK_VARIABLE "HANGDOG_LINK=" /* where the memory file is */
-#define HD_PRELOAD_VARIABLE "LD_PRELOAD="
-
-/* Where a variable is, and its value; NULL: it is not there. */
+/* The address of a variable in `env`, and its value; NULL: not set. */
 char **hd_exec_find(char *const *env, const char *name_and_equals);
 const char *hd_exec_variable(char *const *env, const char *name_and_equals);
 
+/* Looks up the real functions; see real.h. */
 void hd_exec_resolve(void);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The environment that an exec is given, and its memory. A vforked child uses its parent's memory, and
- * nothing runs there when its exec has succeeded: the room stays taken. But the child has the
- * variables of the thread that made it, which goes on only then. So the next child of that thread has the
- * same room. Async-signal-safe.
+ * A vforked child uses its parent's memory, and after a successful exec no code runs there that could free a
+ * buffer. But the child also has the thread-local variables of the parent's thread, which is suspended until
+ * then. So a buffer belongs to that thread, and the thread's next child uses the same one.
  */
 #include "preload/interpose/exec_environment.h"
 
@@ -15,10 +13,9 @@
 
 #include "base/text.h"
 #include "os/os.h"
-#include "preload/interpose/exec.h"
 
-#define CHILDS_BYTES (32u * 1024u) /* the most in a child */
-#define ROOMS 8                    /* threads that make children so: the others' are not followed */
+#define BUFFER_BYTES (32u * 1024u) /* the largest environment in a child */
+#define BUFFERS 8 /* threads with such children; children of other threads are not followed */
 
 static size_t preload_bytes(const struct hd_exec_addition *a) {
     return sizeof HD_PRELOAD_VARIABLE "::" + strlen(a->before) + strlen(a->preload) +
@@ -33,14 +30,14 @@ size_t hd_exec_environment_bytes(const struct hd_exec_addition *a) {
     return (a->variables + 3) * sizeof(char *) + preload_bytes(a) + link_bytes(a);
 }
 
-char **hd_exec_environment_fill(void *room, char *const *env, const struct hd_exec_addition *a) {
-    char **to = room, *preload = (char *)(to + a->variables + 3), *link = preload + preload_bytes(a);
+char **hd_exec_environment_fill(void *memory, char *const *env, const struct hd_exec_addition *a) {
+    char **to = memory, *preload = (char *)(to + a->variables + 3), *link = preload + preload_bytes(a);
     size_t n = 0;
     struct hd_text t;
     hd_text_init(&t, preload, preload_bytes(a));
     hd_text_str(&t, HD_PRELOAD_VARIABLE);
     hd_text_mem(&t, a->before, strcspn(a->before, ": "));
-    hd_text_str(&t, ":"); /* an empty name is none */
+    hd_text_str(&t, ":"); /* the loader ignores an empty name */
     hd_text_str(&t, a->preload);
     if (a->users != NULL) {
         hd_text_str(&t, ":");
@@ -65,55 +62,55 @@ char **hd_exec_environment_fill(void *room, char *const *env, const struct hd_ex
 
 static struct {
     _Atomic uintptr_t thread; /* 0: free */
-    void *memory;             /* mapped at first use, for good */
-} rooms[ROOMS];
+    void *memory;             /* mapped at first use, never unmapped */
+} buffers[BUFFERS];
 
 static void *map(size_t bytes) {
     void *p = hd_os.map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return hd_os_map_error(p) == 0 ? p : NULL;
 }
 
-/* Of the thread, else free. */
+/* The index of the thread's buffer, else of a free one; -1: none. */
 static int claim(uintptr_t thread) {
-    for (int i = 0; i < ROOMS; i++) {
-        if (atomic_load(&rooms[i].thread) == thread) {
+    for (int i = 0; i < BUFFERS; i++) {
+        if (atomic_load(&buffers[i].thread) == thread) {
             return i;
         }
     }
-    for (int i = 0; i < ROOMS; i++) {
+    for (int i = 0; i < BUFFERS; i++) {
         uintptr_t none = 0;
-        if (atomic_compare_exchange_strong(&rooms[i].thread, &none, thread)) {
+        if (atomic_compare_exchange_strong(&buffers[i].thread, &none, thread)) {
             return i;
         }
     }
     return -1;
 }
 
-void *hd_exec_room_take(size_t bytes, bool in_child) {
+void *hd_exec_memory_take(size_t bytes, bool in_child) {
     if (!in_child) {
         return map(bytes);
     }
-    int i = bytes <= CHILDS_BYTES ? claim((uintptr_t)&errno) : -1;
+    int i = bytes <= BUFFER_BYTES ? claim((uintptr_t)&errno) : -1;
     if (i < 0) {
         return NULL;
     }
-    if (rooms[i].memory == NULL) {
-        rooms[i].memory = map(CHILDS_BYTES);
+    if (buffers[i].memory == NULL) {
+        buffers[i].memory = map(BUFFER_BYTES);
     }
-    if (rooms[i].memory == NULL) {
-        atomic_store(&rooms[i].thread, 0);
+    if (buffers[i].memory == NULL) {
+        atomic_store(&buffers[i].thread, 0);
     }
-    return rooms[i].memory;
+    return buffers[i].memory;
 }
 
-void hd_exec_room_give(void *room, size_t bytes, bool in_child) {
+void hd_exec_memory_give(void *memory, size_t bytes, bool in_child) {
     if (!in_child) {
-        (void)hd_os.unmap(room, bytes);
+        (void)hd_os.unmap(memory, bytes);
         return;
     }
-    for (unsigned i = 0; i < ROOMS; i++) {
-        if (rooms[i].memory == room) {
-            atomic_store(&rooms[i].thread, 0);
+    for (unsigned i = 0; i < BUFFERS; i++) {
+        if (buffers[i].memory == memory) {
+            atomic_store(&buffers[i].thread, 0);
         }
     }
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The interposed jumps. Watched thread: wait-free. A signal handler may leave the wait that it interrupted by
- * siglongjmp: what comes then is running. (None of these waits goes on after a handler, so a handler that
- * jumps within itself loses nothing.) Other threads take one look at a thread-local and go on.
+ * The interposed jumps. A signal handler may leave the interrupted wait by siglongjmp, and the turn then
+ * starts. A handler that jumps only within itself loses nothing, since none of these waits continues after a
+ * handler. Watched thread: wait-free. Any other thread reads one thread-local variable.
  */
 #include <setjmp.h>
 #include <ucontext.h>
@@ -17,7 +16,7 @@ typedef void jump(struct __jmp_buf_tag *, int);
 static jump *real[4];
 static int (*real_setcontext)(const ucontext_t *);
 
-/* Before any handler can jump: the loader's lock is none of a handler's business. */
+/* Called before any handler can jump: a handler must not take the loader's lock. */
 void hd_jump_resolve(void) {
     _Static_assert(sizeof real == 4 * sizeof(void *), "a name for each");
     real_setcontext = (int (*)(const ucontext_t *))hd_interpose_look_up("setcontext");
@@ -30,7 +29,7 @@ void hd_jump_resolve(void) {
         if (__builtin_expect(hd_wait_table_self != NULL, 0)) {                \
             hd_wait_left(hd_wait_table_self);                                 \
         }                                                                     \
-        if (real[i] == NULL) { /* another constructor was first */            \
+        if (real[i] == NULL) { /* called by an earlier constructor */         \
             hd_jump_resolve();                                                \
         }                                                                     \
         real[i](to, value);                                                   \

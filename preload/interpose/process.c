@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Interposed functions by which a program changes what its threads may do: filters of system calls,
- * namespaces, capabilities, Landlock. Any thread, also in a forked child: they pass on what they were given,
- * errno included.
+ * Interposed functions by which a program changes the rights of a thread: seccomp filters, namespaces,
+ * capabilities, Landlock. Any thread, also in a forked child. Arguments, results and errno are those of the
+ * real function.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -33,7 +32,7 @@ static int (*real_capset)(void *, const void *);
 void hd_interpose_resolve_process(void) {
     real_capset = (__typeof__(real_capset))hd_interpose_look_up("capset");
     real_prctl = (__typeof__(real_prctl))hd_interpose_look_up("prctl");
-    void *last = hd_interpose_look_up("syscall"); /* by it other threads see that all are there */
+    void *last = hd_interpose_look_up("syscall"); /* stored last: shows other threads that all are resolved */
     __atomic_store_n(&hd_real_syscall, (__typeof__(hd_real_syscall))last, __ATOMIC_RELEASE);
 }
 
@@ -43,7 +42,8 @@ void hd_interpose_resolve_process(void) {
 
 /* ---- filters ----------------------------------------------------------------------------------- */
 
-/* Libraries ask what the kernel can with an address that is none: such a call installs nothing. */
+/* False for a NULL filter: libraries use such a call to find out what the kernel supports, and it installs
+ * nothing. */
 static bool installs(unsigned long mode, const void *filter) {
     return mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && filter != NULL);
 }
@@ -61,7 +61,7 @@ static bool by_seccomp(unsigned long operation, const void *filter) {
 
 /* ---- rights ------------------------------------------------------------------------------------- */
 
-/* After the call: one that the kernel refuses gives nothing up. */
+/* Called after the call: a refused one gives up no right. */
 static void after_prctl(unsigned long option, unsigned long first, long result) {
     if (result != 0) {
         return;
@@ -95,7 +95,8 @@ EXPORT int capset(cap_user_header_t header, const struct __user_cap_data_struct 
     return result;
 }
 
-/* Those of libc change all threads' ids, and are set_ids.c's. By number they change the caller's. */
+/* The raw calls change the ids of the calling thread only. libc's functions change all threads: see
+ * set_ids.c. */
 static void after_call(long n, long first) {
     switch (n) {
     case SYS_capset:
@@ -147,18 +148,18 @@ extern __typeof__(prctl) hd_own_prctl __attribute__((alias("prctl"), leaf, nothr
 
 /* ---- namespaces -------------------------------------------------------------------------------- */
 
-/* Those that a process with a second thread may not have: the flags of unshare, the kinds of setns (0: any).
- */
+/* Namespaces that the kernel gives only to a single-threaded process: flags of unshare, kinds of setns (0:
+ * any kind). */
 #define UNSHARE_SINGLE_THREADED (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)
 #define SETNS_SINGLE_THREADED (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)
 #define RETRIES 50
 
-/* Ours go when the kernel says that they are in the way. One that was joined may still be counted, for an
- * instant. */
+/* Makes the call. If the kernel refuses because of our threads, ends them and tries again. Several tries,
+ * since the kernel may still count a joined thread for an instant. */
 static long once_single_threaded(bool may_have_to_be, long call, long a, long b) {
     int saved = errno;
     long result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
-    int why = errno; /* EUSERS of namespaces of time */
+    int why = errno; /* EINVAL; EUSERS for a time namespace */
     bool refused = may_have_to_be && result == -1 && (why == EINVAL || why == EUSERS);
     bool single_threaded = refused && hd_attach_end_threads();
     if (single_threaded) {
@@ -170,13 +171,13 @@ static long once_single_threaded(bool may_have_to_be, long call, long a, long b)
         result = REAL_SYSCALL(call, a, b, 0, 0, 0, 0);
     }
     if (result != -1) {
-        errno = saved; /* not that of a try before */
+        errno = saved; /* a refused try has changed it */
     }
     return result;
 }
 
-/* What the caller has left then, and threads that were there before have not: the root too, once that is the
- * caller's own. Of processes and times only its children have others. */
+/* Namespaces that only the calling thread leaves, not our older threads; with CLONE_FS also the root folder.
+ * New PID and time namespaces are not listed, since they apply to children only. */
 #define LEAVES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP | CLONE_FS)
 
 static long left_if(bool leaves, long result) {
@@ -205,9 +206,9 @@ EXPORT int setns(int fd, int kind) {
     return (int)joined(fd, kind);
 }
 
-/* ---- any of them by number --------------------------------------------------------------------- */
+/* ---- raw system calls -------------------------------------------------------------------------- */
 
-long hd_syscall_looked_at(long n, long a, long b, long c, long d, long e) {
+long hd_syscall_wrapped(long n, long a, long b, long c, long d, long e) {
     const void *third = (const void *)c; // NOLINT(performance-no-int-to-ptr)
     bool filters = (n == SYS_seccomp && by_seccomp((unsigned)a, third)) ||
                    (n == SYS_prctl && by_prctl((unsigned)a, (unsigned long)b, third));

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looking up the real functions behind the interposed ones.
+ * Looks up the real functions behind the interposed ones.
  */
 #ifndef HD_REAL_H
 #define HD_REAL_H
 
 #include <stdint.h>
 
-/* A sanitizer's runtime calls these before it is ready itself. */
+/* For functions that a sanitizer's runtime calls before it is initialised. */
 #define EARLY __attribute__((no_sanitize("address", "thread", "undefined")))
 
-/* Before any of them is called, where possible. Ordinary code. */
-void hd_interpose_resolve(void);
-void hd_jump_resolve(void);
-void hd_interpose_resolve_process(void); /* those of interpose_process.c */
-void hd_interpose_resolve_ids(void);     /* those of interpose_ids.c */
-void hd_interpose_resolve_signals(void); /* those of interpose_signals.c */
-void hd_interpose_resolve_shell(void);   /* those of interpose_shell.c */
-void hd_interpose_resolve_events(void);  /* those of event_libraries.c, once */
+/* Each looks up the real functions of one file. The constructor calls them; an interposed function that is
+ * called earlier does too. Not async-signal-safe: dlsym takes the loader's lock. */
+void hd_interpose_resolve(void);         /* waits.c, process.c, signals.c */
+void hd_jump_resolve(void);              /* longjmp.c */
+void hd_interpose_resolve_process(void); /* process.c */
+void hd_interpose_resolve_ids(void);     /* set_ids.c */
+void hd_interpose_resolve_signals(void); /* signals.c */
+void hd_interpose_resolve_shell(void);   /* shell.c */
+void hd_interpose_resolve_events(void);  /* event_libraries.c; only the first call has an effect */
 
-/* The next definition of a function behind ours. errno is kept. */
+/* The next definition of function `name` after ours; NULL: none. Keeps errno. */
 void *hd_interpose_look_up(const char *name);
-/* Those of several: `functions` holds pointers to them and nothing else, `names` has theirs in the same
- * order, each with its NUL, and one more at the end. */
+/* Looks up several functions. `functions` is a struct of function pointers only. `names` has a name for each
+ * in the same order, each with a NUL, and an empty name at the end. */
 void hd_interpose_look_up_all(void *functions, const char *names);
 
-/* A cancelled thread, or an exception, unwinds through an interposer: what comes then is running. As the
- * interposer's personality routine it costs a wait nothing, and needs no unwinder to be loaded. */
+/* The personality routine of interposers. The unwinder calls it when a cancelled thread or an exception
+ * leaves a wait: the turn then starts. A personality routine costs a wait nothing, and needs no loaded
+ * unwinder. */
 int hd_wait_unwound(int version, int actions, uint64_t kind, void *exception, void *context);
 #define CALLS_WHEN_UNWOUND __asm__ volatile(".cfi_personality 0x1b, hd_wait_unwound")
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * libc's note that the process has one thread is kept while ours run (os.h): so every system call costs what
- * it costs without us. But there is one thing that libc does for all threads of a process and that ours must
- * not miss: to change who they are. A thread of ours that stayed root would be a hole. Around these functions
- * libc is told of our threads. errno is kept.
+ * Interposed functions that change the ids of all threads. While our threads run, libc's single-thread flag
+ * stays set (os/os.h), so that system calls cost no more than without Hangdog. Then libc would change the ids
+ * of the calling thread only, and a thread of ours that stays root would be a security hole. Around these
+ * functions the flag is cleared. Keeps errno.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,19 +36,19 @@ void hd_interpose_resolve_ids(void) {
     _Static_assert(sizeof real == 11 * sizeof(void *), "a name for each");
     hd_interpose_look_up_all(&real, "setuid\0setgid\0seteuid\0setegid\0setreuid\0setregid\0"
                                     "setresuid\0setresgid\0setgroups\0initgroups\0chroot\0");
-    /* libc's own, and the copy that a main program has which looks at it */
+    /* libc's flag, and the copy in a program that reads the flag */
     hd_os_single_threaded.flag[0] = hd_interpose_look_up("__libc_single_threaded");
     int saved = errno;
     hd_os_single_threaded.flag[1] = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
     errno = saved;
 }
 
-/* libc holds the process for single-threaded, and it may have threads of ours: a forked child has none. Not
- * told is it of one that it would have to wait for: the others are gone then. Under a filter ours, if there
- * are any, have what the caller can change to nothing else. */
+/* True: libc's flag is set although threads of ours may run. False in a forked child, which has none. False
+ * with an abandoned worker, for which libc would have to wait. False under a seccomp filter, where the watch
+ * has ended. */
 static bool hides_threads(void) {
-    const char *note = hd_os_single_threaded.flag[0];
-    return note != NULL && *note != 0 && !hd_attach_is_filtered() && hd_attach_is_own() &&
+    const char *flag = hd_os_single_threaded.flag[0];
+    return flag != NULL && *flag != 0 && !hd_attach_is_filtered() && hd_attach_is_own() &&
            !hd_attach_has_abandoned();
 }
 
@@ -73,8 +72,8 @@ static void end(bool hide) {
     }
 }
 
-/* What the call may have made threads by (a name service's module) leaves the note as it is then: to hide a
- * thread of the program's own would be the end of its heap. */
+/* `makes_none` false: the call may have started threads (a module of the name service), so the flag stays
+ * cleared. To hide a thread of the program from libc would destroy the program's heap. */
 #define FOR_ALL_THREADS(call, makes_none) \
     ({                                    \
         bool hidden = begin();            \

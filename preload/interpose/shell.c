@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Where children are followed: commands that libc has the shell run, in children that it makes within itself.
- * The real function is given a command that has a second shell take the place of the first one, with what
- * makes it load us; all else is libc's. Any thread; errno is kept.
+ * system and popen with --follow: libc starts the shell inside these functions, so exec.c does not see the
+ * child. The real function gets a command that sets our variables and execs a second shell, which loads the
+ * preload. Any thread; errno is kept.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define SHELL "/bin/sh"
-#define COMMAND_MAX 8192 /* what makes more is not followed */
+#define COMMAND_MAX 8192 /* bytes; a longer command is not followed */
 
 extern char **environ;
 
@@ -33,7 +32,7 @@ void hd_interpose_resolve_shell(void) {
     hd_interpose_look_up_all(&real, "system\0popen\0");
 }
 
-/* In single quotes, whatever is in it. */
+/* Appends `s` as one word of the shell. */
 static void put_quoted(struct hd_text *t, const char *s) {
     hd_text_str(t, "'");
     for (; *s != '\0'; s++) {
@@ -46,10 +45,12 @@ static void put_quoted(struct hd_text *t, const char *s) {
     hd_text_str(t, "'");
 }
 
-/* The command itself where the shell would not load us, or there is no room. */
-static const char *with_us(const char *command, char to[COMMAND_MAX]) {
+/* Returns the extended command in `to`, or `command` if the shell would not load the preload or `to` is too
+ * small. */
+static const char *with_preload(const char *command, char to[COMMAND_MAX]) {
     int saved = errno;
-    const char *preload = hd_exec_preload_for(SHELL, to); /* which needs nothing first */
+    const char *preload =
+        hd_exec_preload_for(SHELL, to); /* `to` is scratch: no library must precede ours in a shell */
     const char *users = hd_exec_variable(environ, HD_PRELOAD_VARIABLE);
     struct hd_text t;
     if (preload != NULL) {
@@ -68,23 +69,22 @@ static const char *with_us(const char *command, char to[COMMAND_MAX]) {
         }
         hd_text_str(&t, " exec " SHELL " -c ");
         put_quoted(&t, command);
-        hd_text_str(&t, " sh"); /* as it calls itself in its errors */
+        hd_text_str(&t, " sh"); /* the name in the shell's error messages, as with libc */
     }
     errno = saved;
     return preload != NULL && t.used + 1 < COMMAND_MAX ? to : command;
 }
 
-/* What begins like an option would be one, or is none, as libc has it. Under a filter no call is ours to
- * make.
- */
+/* False if `command` starts like an option, which libc versions treat differently. False under a seccomp
+ * filter, where we make no system calls. */
 static bool is_followed(const char *command) {
     return command != NULL && command[0] != '-' && command[0] != '+' && hd_record_file_path() != NULL &&
            !hd_attach_is_filtered();
 }
 
-/* Not of the stack: the smallest of a thread has little more than what libc itself needs here. NULL: there is
- * none, or no need. */
-static char *take_room(const char *command) {
+/* Maps memory for the command: the smallest stack of a thread has little more than libc needs here. NULL: no
+ * memory, or the command is not followed. */
+static char *map_buffer(const char *command) {
     if (!is_followed(command)) {
         return NULL;
     }
@@ -92,9 +92,9 @@ static char *take_room(const char *command) {
     return hd_os_map_error(p) == 0 ? p : NULL;
 }
 
-static void give_room(char *room) {
-    if (room != NULL) {
-        (void)hd_os.unmap(room, COMMAND_MAX);
+static void unmap_buffer(char *buffer) {
+    if (buffer != NULL) {
+        (void)hd_os.unmap(buffer, COMMAND_MAX);
     }
 }
 
@@ -103,9 +103,9 @@ EXPORT EARLY int system(const char *command) {
     if (real.system == NULL) {
         return ((__typeof__(real.system))hd_interpose_look_up("system"))(command);
     }
-    char *room = take_room(command);
-    int result = real.system(room != NULL ? with_us(command, room) : command);
-    give_room(room);
+    char *buffer = map_buffer(command);
+    int result = real.system(buffer != NULL ? with_preload(command, buffer) : command);
+    unmap_buffer(buffer);
     return result;
 }
 
@@ -113,8 +113,8 @@ EXPORT EARLY FILE *popen(const char *command, const char *mode) {
     if (real.popen == NULL) {
         return ((__typeof__(real.popen))hd_interpose_look_up("popen"))(command, mode);
     }
-    char *room = take_room(command);
-    FILE *result = real.popen(room != NULL ? with_us(command, room) : command, mode);
-    give_room(room);
+    char *buffer = map_buffer(command);
+    FILE *result = real.popen(buffer != NULL ? with_preload(command, buffer) : command, mode);
+    unmap_buffer(buffer);
     return result;
 }

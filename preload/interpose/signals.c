@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * What the program sees of its signals is what it would see without us. Our handler (of a signal whose
- * default is to be ignored) looks like that default, and our alternate stack like none; it goes as soon as
- * the program installs a handler that would run on it, and would have had the thread's whole stack before.
- * Any thread, handlers too: no allocation, no lock.
+ * Hides our signal handler and our alternate stack from the program. The handler's signal is one that is
+ * ignored by default, and looks like that to the program. Our alternate stack is removed once the program
+ * installs a handler with SA_ONSTACK: without Hangdog that handler would run on the whole stack of the
+ * thread. Any thread; async-signal-safe.
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,15 +34,15 @@ EARLY static bool is_own_handler(handler h) {
     return h == (handler)(uintptr_t)hd_capture_on_signal;
 }
 
-/* Whether `signal` is ours, and the program has not taken it. */
+/* True: our handler is installed for `signal`, and not one of the program. */
 EARLY static bool is_own(int signal) {
     struct sigaction now;
     return (signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD) &&
            REAL(sigaction)(signal, NULL, &now) == 0 && is_own_handler(now.sa_handler);
 }
 
-/* The monitor signals only where there is room. */
-EARLY static void note_alt_stack(void) {
+/* Stores the size of the alternate stack: the monitor signals only if a frame fits. */
+EARLY static void store_alt_stack(void) {
     struct hd_mailbox *m = hd_capture_own_mailbox();
     stack_t now;
     if (m != NULL && REAL(sigaltstack)(NULL, &now) == 0) {
@@ -51,28 +50,28 @@ EARLY static void note_alt_stack(void) {
     }
 }
 
-/* Only the thread itself can; one that another thread's handlers wait for keeps ours, and so does one under a
- * filter, which may forbid to ask. */
-EARLY static void give_way(void) {
+/* Works for the calling thread only: another thread keeps our alternate stack. So does a thread under a
+ * seccomp filter, which may forbid the call. */
+EARLY static void remove_alt_stack(void) {
     stack_t now, none = {.ss_flags = SS_DISABLE};
     if (hd_attach_alt_stack != NULL && !hd_attach_is_filtered() && REAL(sigaltstack)(NULL, &now) == 0 &&
         now.ss_sp == hd_attach_alt_stack) {
         REAL(sigaltstack)(&none, NULL);
-        note_alt_stack();
+        store_alt_stack();
     }
 }
 
 EARLY EXPORT int sigaction(int signal, const struct sigaction *act, struct sigaction *old) {
     if (is_own(signal) && (act == NULL || act->sa_handler == SIG_DFL)) {
         if (old != NULL) {
-            memset(old, 0, sizeof *old); /* SIG_DFL is zero, as all of it was */
+            memset(old, 0, sizeof *old); /* the former action, SIG_DFL without flags, is all zeros */
         }
         return 0;
     }
     if (act != NULL && (act->sa_flags & SA_ONSTACK) != 0 && act->sa_handler != SIG_DFL &&
         act->sa_handler != SIG_IGN) {
         int saved = errno;
-        give_way();
+        remove_alt_stack();
         errno = saved;
     }
     int rc = REAL(sigaction)(signal, act, old);
@@ -82,7 +81,7 @@ EARLY EXPORT int sigaction(int signal, const struct sigaction *act, struct sigac
     return rc;
 }
 
-/* By ours: a program with a sigaction of its own (Erlang's) calls this one from there. */
+/* Calls our sigaction: a program that defines its own sigaction (Erlang) calls __sigaction from there. */
 extern __typeof__(sigaction) own_sigaction
     __attribute__((alias("sigaction"), visibility("hidden"), leaf, nothrow));
 
@@ -94,7 +93,7 @@ EARLY EXPORT int __sigaction(int signal, const struct sigaction *act, struct sig
 EARLY EXPORT int sigaltstack(const stack_t *stack, stack_t *old) {
     int rc = REAL(sigaltstack)(stack, old);
     if (rc == 0 && stack != NULL) {
-        note_alt_stack();
+        store_alt_stack();
     }
     if (rc == 0 && old != NULL && hd_attach_alt_stack != NULL && old->ss_sp == hd_attach_alt_stack) {
         *old = (stack_t){.ss_flags = SS_DISABLE};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `syscall` on arm64: all its arguments are in registers.
+ * `syscall` on arm64, where all arguments are in registers.
  */
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -29,7 +29,7 @@ __attribute__((visibility("default"))) long by_number(long n, long a, long b, lo
     case SYS_seccomp:
     case SYS_keyctl:
     case HD_LANDLOCK_RESTRICT_SELF:
-        return hd_syscall_looked_at(n, a, b, c, d, e);
+        return hd_syscall_wrapped(n, a, b, c, d, e);
     default:
         break;
     }

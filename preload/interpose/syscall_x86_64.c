@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * `syscall` on x86-64. The sixth argument, if there is one, lies on the stack; a compiled function would read
- * and write it back, which may be a variable of the caller's that another thread writes.
+ * `syscall` on x86-64. A sixth argument lies on the stack. If there is none, a variable of the caller may lie
+ * there, which compiled code would read and write back while another thread writes it. Hence assembly.
  */
 #include <sys/syscall.h>
 
@@ -9,7 +8,7 @@
 
 #define TEXT_OF(value) #value
 #define TEXT(value) TEXT_OF(value)
-#define LOOK_AT(number) "cmp $" TEXT(number) ", %rdi\nje hd_syscall_looked_at\n"
+#define WRAP(number) "cmp $" TEXT(number) ", %rdi\nje hd_syscall_wrapped\n"
 
 // clang-format off
 __asm__(
@@ -20,27 +19,27 @@ __asm__(
     "syscall:\n"
     "    .cfi_startproc\n"
     "    endbr64\n"
-    LOOK_AT(SYS_prctl)
-    LOOK_AT(SYS_capset)
-    LOOK_AT(SYS_setuid)
-    LOOK_AT(SYS_setgid)
-    LOOK_AT(SYS_setreuid)
-    LOOK_AT(SYS_setregid)
-    LOOK_AT(SYS_setgroups)
-    LOOK_AT(SYS_setresuid)
-    LOOK_AT(SYS_setresgid)
-    LOOK_AT(SYS_chroot)
-    LOOK_AT(SYS_pivot_root)
-    LOOK_AT(SYS_unshare)
-    LOOK_AT(SYS_setns)
-    LOOK_AT(SYS_seccomp)
-    LOOK_AT(SYS_keyctl)
-    LOOK_AT(HD_LANDLOCK_RESTRICT_SELF)
+    WRAP(SYS_prctl)
+    WRAP(SYS_capset)
+    WRAP(SYS_setuid)
+    WRAP(SYS_setgid)
+    WRAP(SYS_setreuid)
+    WRAP(SYS_setregid)
+    WRAP(SYS_setgroups)
+    WRAP(SYS_setresuid)
+    WRAP(SYS_setresgid)
+    WRAP(SYS_chroot)
+    WRAP(SYS_pivot_root)
+    WRAP(SYS_unshare)
+    WRAP(SYS_setns)
+    WRAP(SYS_seccomp)
+    WRAP(SYS_keyctl)
+    WRAP(HD_LANDLOCK_RESTRICT_SELF)
     "    mov hd_real_syscall(%rip), %rax\n"
     "    test %rax, %rax\n"
     "    jz 1f\n"
     "    jmp *%rax\n"
-    "1:\n" /* another library's constructor was before ours */
+    "1:\n" /* not resolved: another library's constructor runs before ours */
     "    push %rdi\n"
     "    .cfi_adjust_cfa_offset 8\n"
     "    push %rsi\n"

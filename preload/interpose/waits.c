@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * The interposed wait functions. Watched thread: they add two marks around the real call and change nothing
- * else: errno, results, cancellation and exceptions pass through. Other threads take one look at a
- * thread-local and go on.
+ * The interposed wait functions. On a watched thread they add two marks around the real call. errno, results,
+ * cancellation and exceptions pass through unchanged. Any other thread reads one thread-local variable.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,8 +20,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The real functions: looked up before any constructor of the program's needs them, at the latest at the
- * first call. */
+/* The real functions. Looked up by our constructor, or earlier if another constructor calls one of them. */
 static struct {
     int (*poll)(struct pollfd *, nfds_t, int);
     int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -49,7 +46,7 @@ EARLY void hd_interpose_look_up_all(void *functions, const char *names) {
     typedef void *__attribute__((may_alias)) function;
     for (function *to = functions; *names != '\0'; names++) {
         *to++ = hd_interpose_look_up(names);
-        for (; *names != '\0'; names++) { /* strlen is not there yet, in a sanitizer's build */
+        for (; *names != '\0'; names++) { /* not strlen, which a sanitized build may not call yet */
         }
     }
 }
@@ -62,7 +59,7 @@ static int no_epoll_pwait2(int epfd, struct epoll_event *events, int max, const 
     return -1;
 }
 
-/* Two threads may both do it: they store the same. */
+/* Two threads may run this at once: both store the same values. */
 __attribute__((noinline, cold)) void hd_interpose_resolve(void) {
     _Static_assert(sizeof real == 11 * sizeof(void *), "a name for each");
     hd_interpose_look_up_all(&real, "poll\0ppoll\0__poll_chk\0__ppoll_chk\0select\0pselect\0"
@@ -79,13 +76,13 @@ __attribute__((noinline, cold)) void hd_interpose_resolve(void) {
 #define MIX(hash, value) (((hash) ^ (uint64_t)(value)) * 0xff51afd7ed558ccdULL)
 #define SEED 0x9e3779b97f4a7c15ULL
 
-/* Pages that the thread's waits were given: such a page is asked for once. */
+/* Page numbers of addresses that waits of this thread used: a page is checked once. */
 #define PAGES_KNOWN 4u
 #define PAGE_SHIFT 12
 static _Thread_local uintptr_t known_page[PAGES_KNOWN];
 
-/* The kernel reads the set before it refuses what is to be done with it: a word of the page is there, or not.
- * Under a filter we make no call; what is no memory then ends the program. */
+/* True: the page can be read. The kernel reads the set of rt_sigprocmask before it refuses the invalid
+ * command -1. Under a seccomp filter there is no check: an invalid address then ends the program. */
 __attribute__((noinline, cold)) static bool is_mapped(uintptr_t page) {
     if (hd_attach_is_filtered()) {
         return true;
@@ -97,14 +94,14 @@ __attribute__((noinline, cold)) static bool is_mapped(uintptr_t page) {
     return mapped;
 }
 
-/* The kernel answers EFAULT to an address that is none; here it would be the end. What was memory at the
- * thread's wait before, and is none now, is not told. */
+/* The kernel returns EFAULT for an invalid address, where our read of it would end the program. A page that
+ * was unmapped since the thread's last wait passes this check. */
 static inline bool is_address(const void *p) {
     uintptr_t page = (uintptr_t)p >> PAGE_SHIFT;
     return page != 0 && (known_page[page % PAGES_KNOWN] == page || is_mapped(page));
 }
 
-/* Its first and its last byte. */
+/* Checks the first and the last byte. */
 static inline bool is_there(const void *p, size_t bytes) {
     return is_address(p) && (bytes == 0 || is_address((const char *)p + bytes - 1));
 }
@@ -123,7 +120,7 @@ __attribute__((noinline, cold)) static struct hd_wait_set set_of_poll(const stru
         .hash = hash_of_poll(fds, n), .poll = there ? fds : NULL, .n = there ? n : 0, .epoll = -1};
 }
 
-/* Programs pass larger ones with sets of this size: the kernel clamps them. */
+/* Some programs pass a larger number with sets of this size; the kernel clamps the number. */
 static inline int clamped(int n) {
     return n < FD_SETSIZE ? n : FD_SETSIZE;
 }
@@ -191,9 +188,9 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
 #define UNWRAP(...) __VA_ARGS__
 
 // NOLINTBEGIN(bugprone-macro-parentheses): ARGUMENTS brings its own
-/* Defines the interposer `name` of the real `member`. OF is what it waits for: both a hash_ and a set_.
- * Nearly every wait is the last one again and the loop's, so that comes first and needs no stack; any other
- * wait is `any_name`, which takes care of all. */
+/* Defines the interposer `name` of the real `member`. OF is the end of two names, hash_OF and set_OF, which
+ * describe the descriptor set. Nearly every wait repeats the last one and is the loop's, so that path comes
+ * first and needs no stack. `any_name` handles every other wait. */
 #define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS)                               \
     static __attribute__((noinline, cold)) int any_##name(const void *caller, const void *frame, \
                                                           UNWRAP PARAMETERS) {                   \
@@ -231,7 +228,7 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
 INTERPOSE(poll, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), of_poll(fds, n),
           timeout != 0)
 
-/* Other names of the same. By ours, and as a jump: return address and frame are the caller's. */
+/* Other names of poll. They jump to our function, so that return address and frame are the caller's. */
 extern __typeof__(poll) own_poll __attribute__((alias("poll"), visibility("hidden")));
 
 EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout);
@@ -241,7 +238,7 @@ EXPORT int __poll(struct pollfd *fds, nfds_t n, int timeout) {
 
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size) {
-    if (size / sizeof *fds < n) { /* it ends the program */
+    if (size / sizeof *fds < n) { /* the real function ends the program */
         return REAL(poll_chk)(fds, n, timeout, size);
     }
     return own_poll(fds, n, timeout);
