@@ -16,6 +16,7 @@
 #include "preload/attach/attach_stop.h"
 #include "preload/attach/credentials.h"
 #include "preload/attach/record_file.h"
+#include "watch/watching.h"
 
 #define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
 #define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)

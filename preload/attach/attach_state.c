@@ -53,6 +53,6 @@ int hd_attach_own_thread(void) {
         return 0;
     }
     const struct hd_run *run = hd_run_current();
-    int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)) : 0;
+    int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.monitor)) : 0;
     return run != NULL && tid == 0 ? -1 : tid;
 }

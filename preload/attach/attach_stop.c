@@ -7,6 +7,7 @@
 #include "preload/attach/attach_state.h"
 #include "preload/attach/named_threads.h"
 #include "preload/attach/record_file.h"
+#include "watch/watching.h"
 
 #define STARTS_WITHOUT_PAUSE 4
 #define PAUSE_FACTOR \
@@ -14,12 +15,12 @@
 
 bool hd_attach_stop(void) {
     const struct hd_run *run = hd_run_current();
-    int monitor = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)) : 0;
-    int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
+    int monitor = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.monitor)) : 0;
+    int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.worker)) : 0;
     bool stopped = hd_instance_stop() == 0 && run != NULL;
     hd_attach_add_abandoned(monitor);
     hd_attach_add_abandoned(worker);
-    return stopped && !atomic_load(&run->channel.worker_left);
+    return stopped && !atomic_load(&run->channel.stop.worker_left);
 }
 
 /* A program that ends each watch soon must not spend its time on starts. */

@@ -93,7 +93,7 @@ static bool has_these(const uint64_t own[HD_CAPS_SETS], int tid) {
 /* Checks both threads: the worker may drop capabilities later than the monitor. */
 static bool have_the_same_capabilities(int monitor) {
     const struct hd_run *run = hd_run_current();
-    int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
+    int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.worker)) : 0;
     uint64_t own[HD_CAPS_SETS];
     return read_capabilities(0, own) && has_these(own, monitor) && (worker == 0 || has_these(own, worker));
 }
@@ -127,7 +127,7 @@ static bool is_at_a_disk(int tid) {
 /* True: the worker stays blocked at a disk for DISK_WAIT_NS. */
 static bool worker_is_stuck(void) {
     const struct hd_run *run = hd_run_current();
-    int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.worker_thread)) : 0;
+    int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.worker)) : 0;
     uint64_t until_ns = hd_os_now_ns() + DISK_WAIT_NS;
     while (tid != 0 && is_at_a_disk(tid)) {
         if (hd_os_now_ns() >= until_ns) {
@@ -173,8 +173,8 @@ static void fill(struct hd_credentials *c, const struct ids *ids) {
 /* True: a thread of ours has a right that the caller lacks. Checks only what system calls return, without
  * /proc: programs change capabilities and ids again and again. */
 static bool have_more(const struct hd_run *run) {
-    int threads[] = {hd_thread_id_tid(atomic_load(&run->channel.monitor_thread)),
-                     hd_thread_id_tid(atomic_load(&run->channel.worker_thread))};
+    int threads[] = {hd_thread_id_tid(atomic_load(&run->channel.threads.monitor)),
+                     hd_thread_id_tid(atomic_load(&run->channel.threads.worker))};
     struct hd_credentials own = {.groups = ours.other_groups}, its = {0};
     struct ids ids = own_ids();
     fill(&own, &ids);

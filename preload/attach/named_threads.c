@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "preload/attach/attach_state.h"
+#include "watch/watching.h"
 
 #define CHECK_EVERY_NS (100 * HD_NS_PER_MS)
 #define WORKER_WAIT_NS (100 * HD_NS_PER_MS) /* longest wait of an ending thread for the worker */

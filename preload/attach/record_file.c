@@ -243,7 +243,7 @@ static int open_workers(void) {
     hd_text_init(&t, name, sizeof name);
     hd_text_str(&t, "fd/");
     hd_text_i64(&t, kept - 1);
-    return hd_proc_open_own_task(hd_thread_id_tid(atomic_load(&run->channel.worker_thread)), name, O_RDWR);
+    return hd_proc_open_own_task(hd_thread_id_tid(atomic_load(&run->channel.threads.worker)), name, O_RDWR);
 }
 
 int hd_record_file_open(void) {

@@ -57,7 +57,7 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     if (loop == NULL) {
         return false; /* its watch just begins */
     }
-    bool sure = atomic_load_explicit(&loop->sure, memory_order_relaxed);
+    bool sure = atomic_load_explicit(&loop->found.certain, memory_order_relaxed);
     uint64_t looked_ns = atomic_load_explicit(&g->looked_ns, memory_order_relaxed);
     if (sure && !is_idle(loop)) { /* where it waits now may show that the program has left the loop */
         bool soon = atomic_load_explicit(&g->look_soon, memory_order_relaxed);
@@ -165,9 +165,9 @@ static void store_earlier_waits(struct hd_wait_table *t) {
             last_order = order > last_order ? order : last_order;
         }
     }
-    atomic_store_explicit(&loop->resumed, last_order > unknown_order ? last : 0, memory_order_release);
-    if (first != UINT64_MAX && atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&loop->launched, first, memory_order_release);
+    atomic_store_explicit(&loop->found.resumed, last_order > unknown_order ? last : 0, memory_order_release);
+    if (first != UINT64_MAX && atomic_load_explicit(&loop->found.launched, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&loop->found.launched, first, memory_order_release);
     }
 }
 
@@ -177,9 +177,9 @@ static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *id
     uint64_t ended = atomic_load_explicit(&id->ended, memory_order_seq_cst);
     uint64_t began = atomic_load_explicit(&id->began, memory_order_acquire);
     bool whole = began < ended && atomic_load_explicit(&id->ended, memory_order_acquire) == ended;
-    if (whole && ended > atomic_load_explicit(&loop->waited_to, memory_order_relaxed)) {
-        atomic_store_explicit(&loop->waited_from, began, memory_order_relaxed);
-        atomic_store_explicit(&loop->waited_to, ended, memory_order_release);
+    if (whole && ended > atomic_load_explicit(&loop->found.waited_to, memory_order_relaxed)) {
+        atomic_store_explicit(&loop->found.waited_from, began, memory_order_relaxed);
+        atomic_store_explicit(&loop->found.waited_to, ended, memory_order_release);
     }
 }
 
@@ -218,7 +218,7 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
         if (!first) {
             const struct hd_watch *w = (const struct hd_watch *)(const void *)loop;
             send_verdict(tools, w->index, w->generation, HD_LOOP_ANOTHER);
-            atomic_fetch_add_explicit(&loop->changes, 1, memory_order_release);
+            atomic_fetch_add_explicit(&loop->found.changes, 1, memory_order_release);
         }
     }
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
@@ -240,14 +240,14 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
     if (changed) { /* a wait that ended before its verdict has told its end: now, if not before */
         store_earlier_waits(t);
     }
-    atomic_store_explicit(&loop->lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
+    atomic_store_explicit(&loop->found.lost, g->rule.loop == HD_RULE_NONE && g->rule.changes > 0,
                           memory_order_relaxed);
-    atomic_store_explicit(&loop->sure, hd_rule_certain(&g->rule), memory_order_relaxed);
+    atomic_store_explicit(&loop->found.certain, hd_rule_certain(&g->rule), memory_order_relaxed);
     if (hd_rule_certain(&g->rule)) { /* the monitor may be parked by now */
         send_verdict(tools, ((const struct hd_watch *)(const void *)loop)->index, g->generation,
                      HD_LOOP_CERTAIN);
     }
-    atomic_store_explicit(&loop->has_evidence, hd_rule_has_evidence(&g->rule), memory_order_relaxed);
+    atomic_store_explicit(&loop->found.has_evidence, hd_rule_has_evidence(&g->rule), memory_order_relaxed);
     g->standing = standing_of(&g->rule);
 }
 
@@ -283,7 +283,7 @@ void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
         }
     }
     if (was && !hd_rule_certain(&g->rule)) {
-        atomic_store_explicit(&t->loop->sure, false, memory_order_relaxed);
+        atomic_store_explicit(&t->loop->found.certain, false, memory_order_relaxed);
         g->standing = standing_of(&g->rule);
     }
 }
@@ -301,7 +301,7 @@ static void excuse_turn(struct hd_wait_table *t, uint64_t now, uint64_t order, b
     atomic_store_explicit(&g->look_soon, over && !left, memory_order_relaxed);
     g->closed = over;
     if (left && view.running && view.turn_ticks < now) {
-        atomic_store_explicit(&t->loop->ignored_turn, view.turn_ticks, memory_order_relaxed);
+        atomic_store_explicit(&t->loop->found.ignored_turn, view.turn_ticks, memory_order_relaxed);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "control/settings.h"
 #include "image/modules.h"
 #include "publish/fatal_marker.h"
+#include "watch/watching.h"
 #include "worker/live_answer.h"
 
 struct hangdog_loop {
@@ -151,7 +152,9 @@ long hangdog_report_now(char *buffer, size_t size, hangdog_form form) {
     if ((buffer == NULL && size != 0) || (form != HANGDOG_FORM_JSON && form != HANGDOG_FORM_TEXT)) {
         return -EINVAL;
     }
-    return r != NULL ? hd_live_request_send(r, buffer, size, form == HANGDOG_FORM_TEXT) : -ESRCH;
+    return r != NULL ? hd_live_request_send(&r->channel.live, &r->channel.worker_wake, buffer, size,
+                                            form == HANGDOG_FORM_TEXT)
+                     : -ESRCH;
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
@@ -239,15 +242,15 @@ void hangdog_expect_block_end(hangdog_loop *loop) {
 void hangdog_pause(void) {
     struct hd_run *r = hd_run_current();
     if (r != NULL) {
-        atomic_fetch_add(&r->channel.paused, 1);
+        atomic_fetch_add(&r->channel.program.paused, 1);
         hd_run_wake(r);
     }
 }
 
 void hangdog_resume(void) {
     struct hd_run *r = hd_run_current();
-    uint32_t depth = r != NULL ? atomic_load(&r->channel.paused) : 0;
-    while (depth > 0 && !atomic_compare_exchange_weak(&r->channel.paused, &depth, depth - 1)) {
+    uint32_t depth = r != NULL ? atomic_load(&r->channel.program.paused) : 0;
+    while (depth > 0 && !atomic_compare_exchange_weak(&r->channel.program.paused, &depth, depth - 1)) {
     }
     if (depth > 0) {
         hd_run_wake(r);
@@ -260,13 +263,13 @@ void hangdog_set_state(hangdog_state state) {
     if (r == NULL || (unsigned)state >= HANGDOG_STATES || !hd_watch_enter(r)) {
         return;
     }
-    atomic_store(&r->channel.state, state);
+    atomic_store(&r->channel.program.state, state);
     do { /* another thread, or a handler here, may have told another one meanwhile */
-        state = (hangdog_state)atomic_load(&r->channel.state);
+        state = (hangdog_state)atomic_load(&r->channel.program.state);
         uint64_t now_ns = hd_os_now_ns();
         hd_record_foreground(r->record, state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,
                              now_ns);
-        hd_background_set(&r->channel.background, state == HANGDOG_STATE_BACKGROUND, now_ns);
-    } while ((hangdog_state)atomic_load(&r->channel.state) != state);
+        hd_background_set(&r->channel.program.background, state == HANGDOG_STATE_BACKGROUND, now_ns);
+    } while ((hangdog_state)atomic_load(&r->channel.program.state) != state);
     hd_watch_leave(r);
 }

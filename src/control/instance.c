@@ -9,6 +9,7 @@
 #include "capture/mailbox.h"
 #include "crash/crash.h"
 #include "record/uuid.h"
+#include "watch/futex.h"
 #include "worker/worker.h"
 
 /* How long the main thread's end waits for a worker: after it nothing could write the program's buffers. */
@@ -91,14 +92,14 @@ static int start_threads(struct hd_instance *i) {
     int rc = hd_os_thread_start(&i->monitor_thread, i->monitor_stack, HD_THREAD_STACK_BYTES, hd_monitor_run,
                                 &i->monitor);
     if (rc == 0) {
-        r->channel.threads = 1;
+        r->channel.threads.count = 1;
         rc = hd_os_thread_start(&i->worker_thread, i->worker_stack, HD_THREAD_STACK_BYTES, hd_worker_run,
                                 i->worker);
     }
     if (rc == 0) {
-        r->channel.threads = 2;
+        r->channel.threads.count = 2;
     } else {
-        atomic_store(&r->channel.stopping, true);
+        atomic_store(&r->channel.stop.requested, true);
         hd_run_wake(r);
         hd_os_thread_join(&i->monitor_thread);
         hd_capture_signal_end();
@@ -135,7 +136,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
         own_record(r->record);
     }
     atomic_store(&r->record->status.end, HD_RECORD_RUNS); /* also when it was stopped before */
-    atomic_store(&r->channel.state, HANGDOG_STATE_FOREGROUND);
+    atomic_store(&r->channel.program.state, HANGDOG_STATE_FOREGROUND);
     atomic_store(&r->alive, 1);
     init_clock(r);
     hd_capture_signal_init(settings->signal); /* where it fails, running threads give no answer */
@@ -160,7 +161,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
 
 /* A worker that has not `finished` is at a disk that does not answer, and is left there. */
 static void note_end(struct hd_run *r, bool finished, bool joined) {
-    atomic_store(&r->channel.worker_left, !finished);
+    atomic_store(&r->channel.stop.worker_left, !finished);
     abandoned = !joined;
     astray |= !finished;
     atomic_store_explicit(&r->record->status.end, finished ? HD_RECORD_STOPPED : HD_RECORD_STOPPED_EARLY,
@@ -185,14 +186,15 @@ static int stop(bool join, bool leaving) {
         hd_os_thread_detach(&i->monitor_thread);
         hd_os_thread_detach(&i->worker_thread);
     }
-    atomic_store(&r->channel.leaving, leaving);
-    atomic_store(&r->channel.stopping, true);
+    atomic_store(&r->channel.stop.at_exit, leaving);
+    atomic_store(&r->channel.stop.requested, true);
     hd_run_wake(r);
     if (join) {
         hd_os_thread_join(&i->monitor_thread);
     }
-    hd_run_wait_while(&r->channel.worker_done, 0, join && leaving ? hd_os_now_ns() + GOES_ON_NS : until_ns);
-    bool finished = atomic_load(&r->channel.worker_done) != 0;
+    hd_futex_wait_while(&r->channel.stop.worker_done, 0,
+                        join && leaving ? hd_os_now_ns() + GOES_ON_NS : until_ns);
+    bool finished = atomic_load(&r->channel.stop.worker_done) != 0;
     if (finished && join) {
         hd_os_thread_join(&i->worker_thread);
     }

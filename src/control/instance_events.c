@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "watch/futex.h"
 #include "watch/run.h"
 
 /* A stop that is under way may have more to say; one that is over has not. */
@@ -39,7 +40,7 @@ static int next(struct hd_run *r, hangdog_event *event, uint64_t timeout_ns) {
         if (timeout_ns == 0 || hd_os_now_ns() >= until_ns) {
             return -EAGAIN;
         }
-        hd_run_wait_while(&e->wakes, seen, until_ns);
+        hd_futex_wait_while(&e->wakes, seen, until_ns);
     }
 }
 

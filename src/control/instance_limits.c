@@ -5,12 +5,12 @@
  */
 #include <errno.h>
 
-#include "watch/run.h"
+#include "watch/watching.h"
 
 /* The monitor looks at once, and weighs anew how often it must look. */
 static int apply(struct hd_run *r, _Atomic uint64_t *limit, uint64_t ns) {
     atomic_store(limit, ns);
-    atomic_store(&r->channel.limits_changed, true);
+    atomic_store(&r->channel.program.limits_changed, true);
     hd_run_wake(r);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "watch/run.h"
+#include "watch/watching.h"
 
 #define READ_TRIES 4 /* the loop ends turns meanwhile */
 

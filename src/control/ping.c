@@ -4,6 +4,8 @@
  * program's descriptors, which monitor and worker have not. It ends within a period of a stop.
  */
 #include "control/ping.h"
+#include "watch/futex.h"
+#include "watch/watching.h"
 
 #include <errno.h>
 
@@ -92,7 +94,7 @@ static void *run_pings(void *ping) {
     hd_os.set_thread_name("hangdog-ping");
     post(p); /* its turn runs since the watch began */
     for (;;) {
-        hd_run_wait_while(&p->ends, 0, hd_os_now_ns() + p->period_ns);
+        hd_futex_wait_while(&p->ends, 0, hd_os_now_ns() + p->period_ns);
         if (atomic_load(&p->ends) != 0 || !hd_run_has(p->run)) {
             break;
         }
@@ -139,7 +141,7 @@ void hd_ping_end(struct hd_watch *w) {
     if (p != NULL) {
         atomic_store(&p->ends, 1);
         hd_os.futex_wake((uint32_t *)&p->ends, 1, false);
-        hd_run_wait_while(&p->posting, 1, hd_os_now_ns() + HD_CALL_NS);
+        hd_futex_wait_while(&p->posting, 1, hd_os_now_ns() + HD_CALL_NS);
         release(p);
     }
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. The seldom halves of the mark.
+ * The slow halves of the mark. Watched thread: wait-free.
  */
 #include "loop/loop.h"
 
 static void wake_monitor(struct hd_loop *l) {
     _Atomic uint32_t *wake = atomic_load_explicit(&l->wake, memory_order_relaxed);
     if (wake == NULL) {
-        return; /* a forked child: its memory was wiped and nobody watches */
+        return; /* a forked child: its memory was wiped, and no monitor runs */
     }
     atomic_fetch_add_explicit(wake, 1, memory_order_seq_cst);
     hd_os.futex_wake((uint32_t *)wake, 1, false);
@@ -22,7 +22,7 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
     if ((flags & HD_FLAG_PARKED) != 0 && running) {
         answered |= HD_FLAG_PARKED;
     }
-    /* Whoever exchanges the flag off wakes: one does, however many loops are asked. */
+    /* the monitor may have withdrawn its flags meanwhile */
     if (answered != 0 &&
         (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
         wake_monitor(l);
@@ -83,7 +83,7 @@ void hd_loop_exit(struct hd_loop *l) {
     uint32_t depth = depth_of(l);
     if (depth > 1) {
         set_depth(l, depth - 1);
-        hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* the outer turn starts anew */
+        hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* the outer turn starts again */
     } else {
         set_depth(l, 0);
         hd_loop_mark(l, HANGDOG_EXIT);
@@ -93,7 +93,7 @@ void hd_loop_exit(struct hd_loop *l) {
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     uint64_t word;
     uint64_t turn;
-    do { /* the owner may be marking: the same word twice means that what lies between belongs to it */
+    do { /* the owner may store a mark meanwhile: the same word twice says that `turn` is of that word */
         word = atomic_load_explicit(&l->word, memory_order_seq_cst);
         turn = atomic_load_explicit(&l->turn_ticks, memory_order_acquire);
     } while (word != atomic_load_explicit(&l->word, memory_order_acquire));
@@ -101,7 +101,7 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     out->word = word;
     out->activity = hd_loop_activity(l, word);
     out->running = !hd_activity_is_idle(out->activity);
-    /* turn_ticks is stored before the word: a later one belongs to a mark that is not there yet */
+    /* turn_ticks is stored before the word: a later time is of a mark whose word is not there yet */
     out->turn_ticks = turn <= marked ? turn : marked;
     if (out->activity == HANGDOG_ENTRY || out->activity == HANGDOG_AFTER_WAITING) {
         out->turn_ticks = marked;
@@ -110,7 +110,7 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
 
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
-    hd_os_memory_clear(l, sizeof *l); /* of the loop that had this place before, others may still read */
+    hd_os_memory_clear(l, sizeof *l); /* by atomic stores: threads may still read the slot's last loop */
     atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
     atomic_store_explicit(&l->thread, thread, memory_order_relaxed);
     atomic_store_explicit(&l->ticks_are_tsc, ticks_are_tsc, memory_order_relaxed);
@@ -119,7 +119,7 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
     atomic_store_explicit(&l->histogram[0], UINT64_MAX,
-                          memory_order_relaxed); /* -1: what is pending is no turn yet */
+                          memory_order_relaxed); /* -1: the first account adds an empty turn */
     atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. The mark, the turn and its histogram. Nothing here blocks, allocates or makes a
- * system call, but for the wake of a monitor that asked for it.
+ * The mark, the turn, its histogram, and frames. Watched thread: wait-free. No function here blocks,
+ * allocates or makes a system call, but to wake the monitor where its flag is set.
  */
 #ifndef HD_LOOP_H
 #define HD_LOOP_H
@@ -10,65 +10,83 @@
 
 #include "base/types.h"
 #include "hangdog/hangdog.h"
-#include "loop/frames.h"
 #include "os/os.h"
 #include "os/thread_id.h"
 #include "os/ticks.h"
 
 #define HD_TURN_HISTOGRAM 64 /* every length has a bucket: no check */
 
-/* Flags that the monitor sets, and reads the word some time after; the mark stores the word and then loads
- * them. A processor may let that load pass the store, which then waits in its store buffer: nanoseconds,
- * microseconds when many stores before it miss the cache, but not for ever (Morrison and Afek, "Temporally
- * Bounding TSO for Fence-Free Asymmetric Synchronization", ASPLOS 2015). So it is the monitor who waits,
- * HD_SETTLE_NS between setting a flag and reading the word, and the mark needs no fence: an atomic exchange
- * cost twice the clock read on processors where the two do not overlap (17 against 8 ns). Without the wait, 1
- * of 100 wake-ups was lost at the worst place. */
+/* The monitor sets a flag, and reads the word some time later. The mark stores the word and then loads the
+ * flags. A CPU may let that load pass the store, which then waits in the CPU's store buffer: for nanoseconds,
+ * or for microseconds when many stores before it miss the cache. It does not wait for ever (Morrison and
+ * Afek, "Temporally Bounding TSO for Fence-Free Asymmetric Synchronization", ASPLOS 2015). So the monitor
+ * waits HD_SETTLE_NS between setting a flag and reading the word, and the mark needs no fence. An atomic
+ * exchange cost twice the clock read on CPUs where the two do not overlap (17 against 8 ns). Without the
+ * wait, 1 of 100 wake-ups was lost at the worst place. */
 #define HD_SETTLE_NS (1 * HD_NS_PER_MS)
-#define HD_FLAG_PARKED 1u  /* the monitor sleeps until somebody runs */
-#define HD_FLAG_TRACKED 2u /* the monitor wants to know when this turn ends */
+#define HD_FLAG_PARKED 1u  /* the monitor sleeps until a loop runs */
+#define HD_FLAG_TRACKED 2u /* the monitor needs to know when this turn ends */
 
 #define HD_ACTIVITY_BITS 3u
 #define HD_ACTIVITY_MASK 7u
 
+/* The frames that a loop presents. A frame takes the time since the frame before, without the loop's own
+ * waits: a program that draws only when something happens drops nothing while it is idle. The owner of the
+ * loop writes all but the period. */
+struct hd_frames {
+    _Atomic uint64_t presented;
+    _Atomic uint64_t dropped;  /* refreshes of the display without a new frame */
+    _Atomic uint64_t time_ns;  /* of all frames but the first, which has no frame before it */
+    _Atomic uint64_t hitch_ns; /* by how much the late ones were late */
+    _Atomic uint64_t histogram[HD_FRAME_BUCKETS];
+    uint64_t start_ticks; /* the loop's busy time at the start of the frame that is made now */
+    uint64_t period_ns;   /* of the display's refresh */
+};
+
+/* What the preload's recogniser has found out about a loop, after the marks were stored. The monitor and the
+ * worker read it. All zeros where the program marks the loop itself. Times are in ticks. */
+struct hd_loop_found {
+    _Atomic uint64_t launched;     /* when the loop first waited: its launch ended; 0: unknown */
+    _Atomic uint64_t ignored_turn; /* start of a turn that is not a hang, however long it is; 0 */
+    _Atomic uint64_t resumed;      /* when the loop's last wait ended; 0: unknown */
+    /* the last wait that was known for the loop's only when it was over; 0: there was none yet */
+    _Atomic uint64_t waited_from, waited_to;
+    _Atomic bool lost;         /* the loop was known and is no longer: nothing is watched */
+    _Atomic uint32_t changes;  /* how often another loop became the loop: open hangs are void then */
+    _Atomic bool has_evidence; /* not certain yet, but a freeze is reported */
+    _Atomic bool certain;      /* certainly the program's loop */
+};
+
 struct hd_loop {
-    /* one cache line: what a mark touches */
+    /* one cache line: all that a mark reads and writes */
     _Alignas(64) _Atomic uint64_t word; /* ticks << 3 | activity, of the last mark */
-    _Atomic uint32_t flags;
-    _Atomic uint32_t depth;      /* of entries; owner */
-    _Atomic uint64_t turn_ticks; /* when the running turn started; owner writes */
-    _Atomic uint64_t busy_ticks; /* sum of ended turns, but for the last; owner writes */
-    _Atomic uint64_t
-        pending_ticks; /* the turn that ended last, which the sums do not have yet; owner writes */
-    _Atomic uint64_t ns_per_tick_32; /* 32.32 fixed point; the monitor keeps it true */
-    _Atomic bool ticks_are_tsc;      /* else nanoseconds of CLOCK_MONOTONIC */
-    /* the rest: seldom */
+    _Atomic uint32_t flags;             /* HD_FLAG_*: the monitor sets them, the mark clears them */
+    _Atomic uint32_t depth;             /* of entries; owner */
+    _Atomic uint64_t turn_ticks;        /* when the running turn started; owner writes */
+    _Atomic uint64_t busy_ticks;        /* sum of ended turns, but for the last; owner writes */
+    _Atomic uint64_t pending_ticks;     /* the turn that ended last, not yet in the sums; owner writes */
+    _Atomic uint64_t ns_per_tick_32;    /* 32.32 fixed point; the monitor updates it */
+    _Atomic bool ticks_are_tsc;         /* else nanoseconds of CLOCK_MONOTONIC */
+    /* the slow path */
     _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM]; /* turns of 2^i .. 2^(i+1) ns; owner writes */
     _Atomic uint64_t started_ticks;                             /* of the watch */
-    _Atomic uint8_t by_clock; /* the activity, where the counter is not to be trusted: such a loop's words say
-                                 only running or idle, in codes that fail each quick test */
-    _Atomic uint64_t tracked_end; /* ticks: when the tracked turn ended; written before TRACKED is cleared */
-    _Atomic uint32_t expected;    /* depth of hangdog_expect_block */
+    /* The activity, where ticks are of the clock. Such a loop's words say only running or idle, in codes that
+     * fail the test of each quick mark. */
+    _Atomic uint8_t by_clock;
+    _Atomic uint64_t tracked_end;   /* ticks: end of the tracked turn; written before TRACKED is cleared */
+    _Atomic uint32_t expected;      /* depth of hangdog_expect_block */
     _Atomic uint32_t *_Atomic wake; /* the monitor's futex word */
-    /* The preload's, where the loop is recognised and not told. */
-    _Atomic(const _Atomic uint8_t *) waiting; /* verdict on the wait that the thread is in, if it was not idle
-                                                 at its begin; NULL: in none. HD_WAIT_IDLE: idle after all */
-    _Atomic uint64_t waiting_since;           /* ticks: its begin */
-    _Atomic uint64_t launched;                /* ticks: when the loop first waited, as known afterwards; 0 */
-    _Atomic uint64_t ignored_turn; /* ticks: start of a turn that is no hang, however long it is; 0 */
-    _Atomic uint64_t resumed;      /* ticks: when it last had waited, as known afterwards; 0: nobody knows */
-    _Atomic uint64_t waited_from, waited_to; /* ticks: the last of its waits that was known for one only when
-                                                it was over; 0 */
-    _Atomic hd_thread_id thread;             /* the owner */
-    _Atomic bool lost;                       /* there was a loop and there is none: nothing is watched */
-    _Atomic uint32_t changes;                /* of what is taken for the loop: hangs that are open are void */
-    _Atomic bool has_evidence;               /* not certain yet: a freeze is reported all the same */
-    _Atomic bool sure;                       /* this is the program's loop beyond doubt */
+    /* The preload: the verdict on the wait that the thread is in, if that was not idle at its start; NULL: it
+     * is in no such wait. HD_WAIT_IDLE: the wait is idle after all. */
+    _Atomic(const _Atomic uint8_t *) waiting;
+    _Atomic uint64_t waiting_since; /* ticks: start of that wait */
+    struct hd_loop_found found;
+    _Atomic hd_thread_id thread; /* the owner */
     struct hd_frames frames;
 };
 
-/* The word's last three bits: hangdog_activity, renumbered so that one bit says running and nothing at all
- * that the loop waits: each mark then tests as little as can be. */
+/* The word's last three bits: hangdog_activity in other numbers. One bit says that the loop runs, and zero
+ * that it waits, so that each mark tests as little as possible. */
 #define HD_WORD_RUNNING 4u
 static inline unsigned hd_word_code(unsigned activity) {
     static const unsigned char codes[] = {
@@ -86,7 +104,7 @@ static inline unsigned hd_word_activity(uint64_t word) {
 static inline bool hd_word_says_turn(uint64_t word) {
     return ((word + 1) & HD_ACTIVITY_MASK) == 0;
 }
-/* A word of a loop by the counter. */
+/* The word of a loop whose ticks are the counter's. */
 static inline uint64_t hd_word(uint64_t ticks, unsigned activity) {
     return ticks << HD_ACTIVITY_BITS | hd_word_code(activity);
 }
@@ -109,8 +127,8 @@ static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) 
                                  : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
 }
 
-/* A turn starts at entry, after waiting, whatever is told first, and before the timers when the loop came
- * round without waiting. */
+/* A turn starts at an entry, after a wait, at the first mark after an idle one, and before the timers when
+ * the loop came round without a wait. */
 static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
            (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
@@ -118,17 +136,17 @@ static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
             (before == HANGDOG_BEFORE_SOURCES || before == HANGDOG_BEFORE_TIMERS));
 }
 
-/* When the turn of a running word started: the word of an entry and of the end of a wait says it. */
+/* When the turn of a running word started. The word of an entry or of a wait's end has that time itself. */
 static inline uint64_t hd_loop_turn_start(const struct hd_loop *l, uint64_t word, unsigned activity) {
     return activity == HANGDOG_ENTRY || activity == HANGDOG_AFTER_WAITING
                ? word >> HD_ACTIVITY_BITS
                : atomic_load_explicit(&l->turn_ticks, memory_order_relaxed);
 }
 
-/* The slow half of a mark, when the monitor asked for something. Async-signal-safe. */
+/* The slow half of a mark, where a flag is set. Async-signal-safe. */
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks);
 
-/* Only the owner writes: no lock, and one instruction where the machine has it. */
+/* Adds where only the owner writes: without a lock, in one instruction where the CPU has it. */
 #if defined(__x86_64__)
 #define HD_OWNER_ADD(field, amount) __asm__("addq %1, %0" : "+m"(field) : "er"((uint64_t)(amount)) : "cc")
 #else
@@ -147,7 +165,7 @@ static inline uint64_t hd_turn_bucket(uint64_t ns) {
 #endif
 }
 
-/* The turn that ended last. */
+/* Adds the turn that ended last to the sums. */
 static inline void hd_loop_turn_account(struct hd_loop *l) {
     uint64_t ticks = atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
     uint64_t ns = hd_ticks_to_ns(ticks, atomic_load_explicit(&l->ns_per_tick_32, memory_order_relaxed));
@@ -155,12 +173,11 @@ static inline void hd_loop_turn_account(struct hd_loop *l) {
     HD_OWNER_ADD(l->histogram[hd_turn_bucket(ns)], 1);
 }
 
-/* Writes the word and answers what the monitor asked. */
+/* Stores the word, and answers the monitor's flags. */
 static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *l, unsigned activity,
                                                                 uint64_t word, bool ends, uint64_t now) {
     atomic_store_explicit(&l->word, word, memory_order_release);
-    atomic_signal_fence(
-        memory_order_seq_cst); /* the compiler keeps the order; HD_SETTLE_NS is the processor's */
+    atomic_signal_fence(memory_order_seq_cst); /* it binds the compiler; HD_SETTLE_NS is for the CPU */
     uint32_t flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
     if (__builtin_expect(flags != 0, 0)) {
         hd_loop_answer(l, flags, ends, !hd_activity_is_idle(activity), now);
@@ -169,17 +186,17 @@ static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *
 
 /* The mark at `now`, of any activity after any other. Owner only. Async-signal-safe. */
 void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now);
-/* The same, now: what the quick ones below leave. Returns its time. */
+/* The same, now: for the cases that the quick marks below do not handle. Returns its time. */
 uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
 
-/* The quick ones. What counts here is the number of instructions, at some 10 ns. Everything that is not the
- * common case is a tail call. A turn's length is put by when it ends and summed when the next one ends,
- * before that one's clock is read: processors make a clock read wait for what comes before it (summed when
- * the next one started, 12.7 ns a mark instead of 11.9), and no length then hangs on the clock read just
- * before. Owner only. Async-signal-safe. They return their time. */
+/* The quick marks, at some 10 ns: each instruction counts. All but the common case is a tail call. A turn's
+ * length is stored when the turn ends, and added to the sums when the next turn ends, before that mark reads
+ * the clock. For CPUs let a clock read wait for what comes before it, and no sum then waits for a clock read.
+ * (A sum at the start of the next turn cost 12.7 ns a mark instead of 11.9.) Owner only. Async-signal-safe.
+ * They return their time. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
     hd_loop_turn_account(l);
-    atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps this order, too */
+    atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps this order too */
     uint64_t now = hd_ticks_read();
     atomic_store_explicit(&l->pending_ticks, now - (old >> HD_ACTIVITY_BITS), memory_order_relaxed);
     return now;
@@ -223,26 +240,26 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loo
                                                : hd_loop_mark_any(l, activity);
 }
 
-/* Entry and exit of loops that may nest: the outer turn starts anew when an inner loop is left. Owner only.
- */
+/* Entry and exit of loops that may nest: when an inner loop is left, the outer loop's turn starts again.
+ * Owner only. */
 void hd_loop_enter(struct hd_loop *l);
-/* A loop that turns and has not told its entry never will: the next entry is an inner one's. To be asked
- * before a block that is meant, too: its end looks like an entry. Owner only. */
+/* A loop that has a turn without an entry has none at all, so that the next entry is an inner loop's. Call it
+ * also before a block that the program expects: its end looks like an entry. Owner only. */
 void hd_loop_note_outer(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
 
-/* What is known of one wait of a thread whose loop is recognised. */
+/* The verdict on a wait, where the loop is recognised. */
 enum hd_wait_verdict {
     HD_WAIT_UNKNOWN,
     HD_WAIT_IDLE,
     HD_WAIT_BUSY
 };
 
-/* A wait that turned out to be idle after it had begun at `began`: as if it had been marked then. Owner only.
+/* A wait ends that was found to be idle after it had started: both marks, the first at its start. Owner only.
  */
-static inline uint64_t hd_loop_waited(struct hd_loop *l, uint64_t began) {
+static inline uint64_t hd_loop_waited(struct hd_loop *l, uint64_t start_ticks) {
     if ((atomic_load_explicit(&l->word, memory_order_relaxed) & HD_WORD_RUNNING) != 0) {
-        hd_loop_mark_at(l, HANGDOG_BEFORE_WAITING, began);
+        hd_loop_mark_at(l, HANGDOG_BEFORE_WAITING, start_ticks);
     }
     return hd_loop_mark(l, HANGDOG_AFTER_WAITING);
 }
@@ -251,7 +268,11 @@ static inline hd_thread_id hd_loop_thread(const struct hd_loop *l) {
     return atomic_load_explicit(&l->thread, memory_order_relaxed);
 }
 
-/* What the monitor reads. */
+/* A frame was presented. `waited`: ticks of a wait that belong to the frame, the wait for the display. Owner
+ * only. Async-signal-safe. */
+void hd_frames_add(struct hd_loop *l, uint64_t waited);
+
+/* The loop as the monitor sees it. */
 struct hd_loop_view {
     bool running;
     unsigned activity;
@@ -260,7 +281,7 @@ struct hd_loop_view {
 };
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out);
 
-/* Before anything else is done with it. Counts as running from `start_ticks` when `running`. */
+/* Call it first. `running`: the loop counts as in a turn that started at `start_ticks`. */
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running);
 

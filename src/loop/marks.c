@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. The public marks of a hand-written loop.
+ * The public marks of a loop that the program marks itself. Watched thread: wait-free.
  */
 #include "loop/loop.h"
 
-/* The handle is a watch, and a watch begins with its loop (monitor/monitor.h). */
+/* The handle is a watch, and a watch begins with its loop (watch/watch.h). */
 static inline struct hd_loop *loop_of(hangdog_loop *loop) {
     return (struct hd_loop *)(void *)loop;
 }

@@ -32,7 +32,7 @@ static struct hd_message message_about(const struct hd_look_state *s) {
                                .generation = s->watch->generation,
                                .state = (uint8_t)s->program_state,
                                .threshold_ns = s->turn.threshold_ns,
-                               .turn = s->turn.start_ticks,
+                               .start_ticks = s->turn.start_ticks,
                                .excluded_ns = s->turn.excluded_ns,
                                .activity = (uint8_t)hd_loop_activity(l, word)};
 }
@@ -58,8 +58,8 @@ static void send_end(struct hd_monitor *m, struct hd_look_state *s, const struct
     uint64_t over_ns = look->now_ns > s->turn.end_ns ? look->now_ns - s->turn.end_ns : 0;
     bool just = over_ns < OVER_NS || over_ns < s->turn.duration_ns / 10;
     message->process_cpu_ns = just ? message->process_cpu_ns : 0;
-    message->sched = s->thread.sched;
-    message->sched_known = s->thread.sched_known;
+    message->thread_sched =
+        (struct hd_message_sched){.known = s->thread.sched_known, .sched = s->thread.sched};
     if (s->tracked_ticks != 0) {
         untrack(s);
     }

@@ -10,7 +10,7 @@
 #define RUNNING_NS (2 * HD_NS_PER_S)
 
 static void end_threads(struct hd_monitor *m, bool filtered) {
-    atomic_store(&m->run->channel.stopping, true);
+    atomic_store(&m->run->channel.stop.requested, true);
     if (m->run->ports.exceeds != NULL) {
         m->run->ports.exceeds(filtered);
     }
@@ -23,7 +23,7 @@ static void confine(void *unused) {
 }
 
 static bool worker_exceeds(const struct hd_monitor *m) {
-    return (atomic_load(&m->run->channel.followed[HD_RUN_WORKER]) & 1) != 0;
+    return (atomic_load(&m->run->channel.follow.answered[HD_RUN_WORKER]) & 1) != 0;
 }
 
 /* The next run's monitor is another thread, and starts with zeros. */

@@ -14,7 +14,7 @@ void hd_followed_end(struct hd_monitor *m, struct hd_look_state *s, const struct
  * turn needs its place. */
 static bool only_launches(const struct hd_monitor *m, const struct hd_look_state *s) {
     return m->run->settings.deferred && !s->launched &&
-           !atomic_load_explicit(&s->watch->loop.sure, memory_order_relaxed);
+           !atomic_load_explicit(&s->watch->loop.found.certain, memory_order_relaxed);
 }
 
 /* The turn that gives its place to `next`; NULL: no turn does. A thread without a loop does so first, the
@@ -47,9 +47,8 @@ void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_
     message.type = HD_MSG_TRACK;
     message.thread = s->target.thread;
     message.at_ns = s->turn.start_ns;
-    message.sched = s->first.sched;
-    message.begun_ns = s->first.at_ns;
-    message.sched_known = s->first.sched_known;
+    message.thread_sched = (struct hd_message_sched){
+        .known = s->first.sched_known, .at_ns = s->first.at_ns, .sched = s->first.sched};
     s->followed = has_place(m, s) && hd_monitor_send(m, &message);
     m->ring.followed += s->followed;
     s->target.last_valid = false; /* its first sample cannot be proven by one that the worker has not */

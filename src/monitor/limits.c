@@ -8,7 +8,7 @@ hangdog_state hd_limits_state(const struct hd_monitor *m, const struct hd_look_s
     if (atomic_load_explicit(&m->run->record->runner.quits, memory_order_relaxed) != 0) {
         return HANGDOG_STATE_QUIT;
     }
-    uint32_t state = atomic_load_explicit(&m->run->channel.state, memory_order_relaxed);
+    uint32_t state = atomic_load_explicit(&m->run->channel.program.state, memory_order_relaxed);
     return state == HANGDOG_STATE_LAUNCH || state >= HANGDOG_STATES ? HANGDOG_STATE_FOREGROUND
                                                                     : (hangdog_state)state;
 }
@@ -52,10 +52,10 @@ void hd_limits_look_often(struct hd_monitor *m, const struct hd_watch *w) {
 }
 
 void hd_limits_update(struct hd_monitor *m) {
-    if (!atomic_load_explicit(&m->run->channel.limits_changed, memory_order_relaxed)) {
+    if (!atomic_load_explicit(&m->run->channel.program.limits_changed, memory_order_relaxed)) {
         return;
     }
-    atomic_store(&m->run->channel.limits_changed, false); /* before they are read */
+    atomic_store(&m->run->channel.program.limits_changed, false); /* before they are read */
     m->look_ns = m->run->settings.interval_ns;
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {

@@ -23,8 +23,8 @@ static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
 static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, const struct hd_look *look,
                          uint64_t threshold_ns) {
     uint64_t took_ns = look->ended_ns - look->start_ns;
-    bool certain =
-        !m->run->settings.deferred || atomic_load_explicit(&s->watch->loop.sure, memory_order_relaxed);
+    bool certain = !m->run->settings.deferred ||
+                   atomic_load_explicit(&s->watch->loop.found.certain, memory_order_relaxed);
     if (certain && !m->pause.lasts && look->start_ns > m->looked_ns &&
         look->ended_ns >= look->start_ns + threshold_ns &&
         m->now.own_delay_ns + hd_lateness_own_delay(m) > took_ns / 2) {

@@ -33,7 +33,7 @@ static uint64_t pair_clock(struct hd_monitor *m) {
 }
 
 static void update_pause(struct hd_monitor *m) {
-    bool paused = atomic_load_explicit(&m->run->channel.paused, memory_order_relaxed) != 0;
+    bool paused = atomic_load_explicit(&m->run->channel.program.paused, memory_order_relaxed) != 0;
     if (m->pause.lasts && !paused) {
         m->pause.ended_ns = m->now.now_ns;
     }
@@ -118,7 +118,7 @@ static uint64_t look(struct hd_monitor *m) {
 
 static void start(struct hd_monitor *m) {
     hd_os.set_thread_name("hangdog");
-    atomic_store_explicit(&m->run->channel.monitor_thread, hd_thread_id_self(), memory_order_relaxed);
+    atomic_store_explicit(&m->run->channel.threads.monitor, hd_thread_id_self(), memory_order_relaxed);
     hd_capture_files_open();
     hd_lateness_open(m);
     hd_follow_open();

@@ -58,7 +58,7 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
                                 .loop = s->watch->index,
                                 .generation = s->watch->generation,
                                 .at_ns = taken->at_ns,
-                                .turn = s->turn.start_ticks,
+                                .start_ticks = s->turn.start_ticks,
                                 .excluded_ns = s->turn.excluded_ns};
     hd_monitor_send_figures(m, head);
     s->thread.blocked = taken->way == HD_WAY_FROZEN;

@@ -24,7 +24,7 @@ static bool is_late_wait(const struct hd_loop *l, uint64_t *since) {
 /* In this turn the program gave its terminal to a child, and the user talks to the child. Or the thread waits
  * for its turn at the loop, which another thread serves. */
 static bool is_ignored(const struct hd_loop *l, const struct hd_loop_view *view) {
-    uint64_t ignored = atomic_load_explicit(&l->ignored_turn, memory_order_relaxed);
+    uint64_t ignored = atomic_load_explicit(&l->found.ignored_turn, memory_order_relaxed);
     return ignored != 0 && ignored == view->turn_ticks;
 }
 
@@ -36,8 +36,8 @@ static bool is_expected(const struct hd_loop *l) {
 static bool counts_as_idle(const struct hd_monitor *m, const struct hd_loop *l,
                            const struct hd_loop_view *view) {
     return !view->running || is_expected(l) ||
-           atomic_load_explicit(&m->run->channel.paused, memory_order_relaxed) != 0 ||
-           atomic_load_explicit(&l->lost, memory_order_relaxed) || is_ignored(l, view);
+           atomic_load_explicit(&m->run->channel.program.paused, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&l->found.lost, memory_order_relaxed) || is_ignored(l, view);
 }
 
 static void end_launch(struct hd_monitor *m, struct hd_look_state *s, uint64_t idle_ns) {
@@ -57,13 +57,14 @@ static void set_end(struct hd_look *look, uint64_t ended_ns) {
 static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;
-    uint64_t to = atomic_load_explicit(&l->waited_to, memory_order_acquire);
+    uint64_t to = atomic_load_explicit(&l->found.waited_to, memory_order_acquire);
     if (to == f->waited_to) {
         return;
     }
     f->waited_to = to;
     uint64_t to_ns = hd_monitor_ticks_to_ns(m, to);
-    uint64_t from_ns = hd_monitor_ticks_to_ns(m, atomic_load_explicit(&l->waited_from, memory_order_relaxed));
+    uint64_t from_ns =
+        hd_monitor_ticks_to_ns(m, atomic_load_explicit(&l->found.waited_from, memory_order_relaxed));
     f->start_min_ns = to_ns > f->start_min_ns ? to_ns : f->start_min_ns;
     if (s->turn.phase != HD_TURN_IDLE && from_ns >= s->turn.start_ns && !look->ended_known) {
         set_end(look, from_ns);
@@ -75,9 +76,9 @@ static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s
 static void apply_findings(struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;
-    uint64_t launched = atomic_load_explicit(&l->launched, memory_order_acquire);
-    uint32_t changes = atomic_load_explicit(&l->changes, memory_order_acquire);
-    uint64_t resumed = atomic_load_explicit(&l->resumed, memory_order_acquire);
+    uint64_t launched = atomic_load_explicit(&l->found.launched, memory_order_acquire);
+    uint32_t changes = atomic_load_explicit(&l->found.changes, memory_order_acquire);
+    uint64_t resumed = atomic_load_explicit(&l->found.resumed, memory_order_acquire);
     bool ends_launch = !s->launched && launched != 0;
     if (ends_launch || changes != f->changes || resumed != f->resumed) {
         f->start_min_ns = resumed != 0 ? hd_monitor_ticks_to_ns(m, resumed) : look->now_ns;

@@ -5,6 +5,8 @@
  */
 #include "monitor/send.h"
 
+#include "watch/futex.h"
+
 /* The opening and the end of each turn that is followed, the stop, and padding at the ring's end. */
 #define RECORD_BYTES (HD_RING_HEAD_BYTES + sizeof(struct hd_message) + 15)
 _Static_assert((2 * HD_FOLLOWED_MAX + 2) * RECORD_BYTES <= HD_RING_RESERVE,
@@ -12,21 +14,20 @@ _Static_assert((2 * HD_FOLLOWED_MAX + 2) * RECORD_BYTES <= HD_RING_RESERVE,
 
 void hd_monitor_send_wake(struct hd_monitor *m) {
     m->ring.woken_ns = m->run->clock.ns;
-    atomic_fetch_add_explicit(&m->run->channel.worker_wake, 1, memory_order_seq_cst);
-    hd_os.futex_wake((uint32_t *)&m->run->channel.worker_wake, 1, false);
+    hd_futex_add_and_wake(&m->run->channel.worker_wake);
 }
 
 void hd_monitor_send_figures(struct hd_monitor *m, struct hd_message *message) {
     const struct hd_look_state *s = hd_monitor_look_state(m, hd_watch_at(&m->run->watches, message->loop));
-    message->cost = s->target.cost;
-    message->cpu_ns = hd_os_thread_cpu_ns();
-    message->late_max_ns = s->first.late_max_ns;
-    message->degraded = m->budget.over;
+    message->cost = (struct hd_message_cost){.captures = s->target.cost,
+                                             .cpu_ns = hd_os_thread_cpu_ns(),
+                                             .late_max_ns = s->first.late_max_ns,
+                                             .degraded = m->budget.over};
 }
 
 bool hd_monitor_send(struct hd_monitor *m, const struct hd_message *message) {
     bool comes_again =
-        message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS || message->type == HD_MSG_SURE;
+        message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS || message->type == HD_MSG_CERTAIN;
     struct hd_message *sent =
         hd_ring_reserve(&m->run->channel.ring, sizeof *sent, comes_again ? HD_RING_RESERVE : 0);
     if (sent != NULL) {

@@ -151,7 +151,7 @@ struct hd_look_state *hd_monitor_look_state(struct hd_monitor *m, struct hd_watc
 
 /* The program stops the run. */
 static inline bool hd_monitor_is_stopping(const struct hd_monitor *m) {
-    return atomic_load_explicit(&m->run->channel.stopping, memory_order_acquire);
+    return atomic_load_explicit(&m->run->channel.stop.requested, memory_order_acquire);
 }
 
 /* What a mark would store now. */

@@ -62,7 +62,7 @@ void hd_watches_close_leaving(struct hd_monitor *m) {
 }
 
 void hd_watches_close_all(struct hd_monitor *m) {
-    atomic_store(&m->run->channel.closed, true);
+    atomic_store(&m->run->channel.stop.watches_closed, true);
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = HD_WATCH_NEW;
@@ -75,7 +75,7 @@ void hd_watches_close_all(struct hd_monitor *m) {
 
 void hd_watches_send_certain(struct hd_monitor *m, struct hd_look_state *s) {
     const struct hd_watch *w = s->watch;
-    bool certain = atomic_load_explicit(&w->loop.sure, memory_order_relaxed);
-    struct hd_message message = {.type = HD_MSG_SURE, .loop = w->index, .generation = w->generation};
+    bool certain = atomic_load_explicit(&w->loop.found.certain, memory_order_relaxed);
+    struct hd_message message = {.type = HD_MSG_CERTAIN, .loop = w->index, .generation = w->generation};
     s->certain_sent = certain && (s->certain_sent || hd_monitor_send(m, &message));
 }

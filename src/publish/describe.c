@@ -69,7 +69,7 @@ static double process_percent(const struct hd_turn *turn) {
 /* Time of the hang in which the program was in the background. */
 static uint64_t background_of(const struct hd_run *run, const struct hd_turn *turn) {
     uint64_t until_ns = turn->times.start_ns + turn->times.duration_ns + turn->times.excluded_ns;
-    uint64_t spent_ns = hd_background_until(&run->channel.background, until_ns);
+    uint64_t spent_ns = hd_background_until(&run->channel.program.background, until_ns);
     return least(growth(turn->before.background_ns, spent_ns), turn->times.duration_ns);
 }
 
@@ -156,7 +156,7 @@ static void add_owner(const struct hd_turn *turn, const struct hd_facts *facts, 
 /* A hang that ended while the program still runs was no deadlock: a lock with a time limit gave up. */
 static void add_deadlock(const struct hd_run *run, const struct hd_turn *turn, bool complete,
                          struct hd_cause *cause) {
-    bool ended = complete && !atomic_load_explicit(&run->channel.stopping, memory_order_relaxed);
+    bool ended = complete && !atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed);
     if (turn->threads.deadlock_count != 0 && cause->kind == HD_CAUSE_LOCK && !ended) {
         memcpy(cause->deadlock, turn->threads.deadlock, sizeof cause->deadlock);
         cause->deadlock_count = turn->threads.deadlock_count;

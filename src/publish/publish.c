@@ -94,7 +94,7 @@ void hd_publish_write_capped(struct hd_publisher *p, const struct hd_report *r) 
 
 bool hd_publish_is_certain(const struct hd_run *run, const struct hd_turn *turn) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
-    return atomic_load_explicit(&w->loop.sure, memory_order_acquire) &&
+    return atomic_load_explicit(&w->loop.found.certain, memory_order_acquire) &&
            w->generation == turn->loop.generation;
 }
 
@@ -155,7 +155,7 @@ void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn) {
 /* A turn that ended while the program runs on ended in the loop's own wait: that proves the loop. */
 static bool is_unsure(const struct hd_run *run, const struct hd_turn *turn, bool complete) {
     return run->settings.deferred && !hd_publish_is_certain(run, turn) &&
-           (!complete || atomic_load_explicit(&run->channel.stopping, memory_order_relaxed));
+           (!complete || atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed));
 }
 
 static void compare_with_before(struct hd_publisher *p, struct hd_report *r, uint64_t stack) {

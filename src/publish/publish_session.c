@@ -45,7 +45,7 @@ static void write_session(struct hd_publisher *p, const struct hd_session *s,
 
 void hd_publish_session(struct hd_publisher *p) {
     struct hd_record *record = p->run->record;
-    if (p->run->settings.exec_mode && atomic_load(&p->run->channel.leaving)) {
+    if (p->run->settings.exec_mode && atomic_load(&p->run->channel.stop.at_exit)) {
         settle_deferred(p);
         if (atomic_load(&record->loop.certainty) == HD_RECORD_NO_LOOP) {
             atomic_store(&record->status.session_written, 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The time in the background. Any thread, and signal handlers.
+ * Any thread, and signal handlers.
  */
 #include "watch/background.h"
 
-void hd_background_set(struct hd_background *b, bool is, uint64_t now_ns) {
-    uint64_t since_ns = atomic_exchange(&b->since_ns, is ? now_ns : 0);
-    if (since_ns != 0 && now_ns > since_ns) { /* another thread may have read the clock later */
+void hd_background_set(struct hd_background *b, bool enters, uint64_t now_ns) {
+    uint64_t since_ns = atomic_exchange(&b->since_ns, enters ? now_ns : 0);
+    if (since_ns != 0 && now_ns > since_ns) { /* else another thread has read the clock later */
         atomic_fetch_add(&b->spent_ns, now_ns - since_ns);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long the program was in the background, so that a hang can say how much of it was there. Any thread.
+ * How long the program was in the background. A hang has the part of its time that was there. Any thread.
  */
 #ifndef HD_WATCH_BACKGROUND_H
 #define HD_WATCH_BACKGROUND_H
@@ -10,14 +10,14 @@
 #include "base/types.h"
 
 struct hd_background {
-    _Atomic uint64_t spent_ns, since_ns; /* before; and since when again, 0: it is not there */
+    _Atomic uint64_t spent_ns; /* in earlier stays */
+    _Atomic uint64_t since_ns; /* start of this stay; 0: the program is not in the background */
 };
 
-/* The program's state changes. Async-signal-safe. */
-void hd_background_set(struct hd_background *b, bool is, uint64_t now_ns);
+/* The program enters or leaves the background. Async-signal-safe. */
+void hd_background_set(struct hd_background *b, bool enters, uint64_t now_ns);
 
-/* How long it was there until `at_ns`. Of a time before the newest change the answer is that of the change.
- */
+/* How long the program was there until `at_ns`. For a time before the newest change: until that change. */
 uint64_t hd_background_until(const struct hd_background *b, uint64_t at_ns);
 
 #endif

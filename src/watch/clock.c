@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor. Pairs of counter and clock, and the rate between them. No allocation.
+ * Pairs of counter and clock, and the rate between them.
  */
 #include "watch/clock.h"
 
 #define JUMP_NS (1 * HD_NS_PER_MS)
-#define PAIR_NS (50 * HD_NS_PER_US) /* how far apart the two readings of a pair are, at most */
-#define PAIR_TICKS 100000           /* the same, some 30 µs */
+#define PAIR_NS (50 * HD_NS_PER_US) /* most time between the two readings of a pair */
+#define PAIR_TICKS 100000           /* the same in ticks, some 30 µs */
 #define PAIR_TRIES 3
-#define SLEW 1024 /* time daemons change the clock's rate by less than a part of so many */
+#define SLEW 1024 /* time daemons change the clock's rate by less than 1/1024 */
 
 void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns) {
     unsigned tries = 0;
-    do { /* not on a processor between the two readings: the pair would be off by as much */
+    do { /* again where this thread lost its CPU between the two readings: the pair would be wrong */
         *ticks = is_tsc ? hd_ticks_read() : 0;
         *ns = hd_os_now_ns();
     } while (is_tsc && hd_ticks_read() - *ticks > PAIR_TICKS && tries++ < PAIR_TRIES);
@@ -26,7 +26,7 @@ void hd_clock_begin(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     atomic_store_explicit(&c->ns_per_tick_32, 1ULL << 32, memory_order_relaxed);
 }
 
-/* Whether the two went apart since the last pair, by more than the rate may be wrong. */
+/* Whether counter and clock went apart since the last pair by more than the rate's error. */
 static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     uint64_t since_ns = ns - c->ns;
     uint64_t stamp_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);

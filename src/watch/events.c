@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * One writer, any number of readers, each with a place of its own in the sequence: a sequence lock a slot.
+ * One writer, any number of readers. Each slot has a sequence lock, and each reader its own place in the
+ * sequence.
  */
 #include "watch/events.h"
 
-#include <limits.h>
 #include <string.h>
 
-#include "os/os.h"
+#include "watch/futex.h"
 
 void hd_events_wake(struct hd_events *e) {
     atomic_fetch_add(&e->wakes, 1);
-    hd_os.futex_wake((uint32_t *)&e->wakes, INT_MAX, false);
+    hd_futex_wake_all(&e->wakes);
 }
 
 void hd_events_post(struct hd_events *e, hangdog_event *event) {
@@ -20,7 +20,8 @@ void hd_events_post(struct hd_events *e, hangdog_event *event) {
     event->number = number;
     memcpy(words, event, sizeof words);
     atomic_store_explicit(&slot->version, 2 * number - 1, memory_order_relaxed);
-    for (unsigned i = 0; i < HD_EVENT_WORDS; i++) { /* who sees one of them sees that version, too */
+    for (unsigned i = 0; i < HD_EVENT_WORDS;
+         i++) { /* release: a reader of one of these words sees that version too */
         atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
     }
     atomic_store_explicit(&slot->version, 2 * number, memory_order_release);
@@ -31,7 +32,8 @@ void hd_events_post(struct hd_events *e, hangdog_event *event) {
 bool hd_events_read(struct hd_events *e, hangdog_event *event) {
     uint64_t words[HD_EVENT_WORDS], newest;
     while ((newest = atomic_load_explicit(&e->newest, memory_order_acquire)) != 0) {
-        uint64_t after = event->number <= newest ? event->number : 0; /* else it was of the run before */
+        uint64_t after =
+            event->number <= newest ? event->number : 0; /* else the number is of an earlier run */
         uint64_t oldest = newest > HD_EVENTS_KEPT ? newest - HD_EVENTS_KEPT : 0;
         uint64_t number = (after > oldest ? after : oldest) + 1;
         if (number > newest) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The newest hang events of a run: the worker writes them, any thread reads them by their numbers. The
- * worker waits for no reader. No lock, no allocation.
+ * The newest hang events of a run. The worker writes them and waits for no reader; any thread reads them by
+ * their numbers. No lock, no allocation.
  */
 #ifndef HD_EVENTS_H
 #define HD_EVENTS_H
@@ -16,7 +16,7 @@
 _Static_assert(sizeof(hangdog_event) % 8 == 0, "copied by words");
 
 struct hd_event_slot {
-    _Atomic uint64_t version; /* twice the event's number; one less while it is written */
+    _Atomic uint64_t version; /* twice the event's number; one less while the worker writes it */
     _Atomic uint64_t word[HD_EVENT_WORDS];
 };
 
@@ -26,11 +26,11 @@ struct hd_events {
     struct hd_event_slot slot[HD_EVENTS_KEPT];
 };
 
-/* The worker: one more; its number is given here. */
+/* The worker: adds an event, and sets its number. */
 void hd_events_post(struct hd_events *e, hangdog_event *event);
-/* Wakes the readers: there is an event, or there will be none. */
+/* Wakes the readers: there is a new event, or the run is over. */
 void hd_events_wake(struct hd_events *e);
-/* The first event after that of `event->number` that is kept, into *event. False: there is none yet. Any
+/* Reads the oldest event that is still there and newer than event->number. False: there is none yet. Any
  * thread; async-signal-safe. */
 bool hd_events_read(struct hd_events *e, hangdog_event *event);
 

@@ -2,20 +2,20 @@
 #include "watch/follow.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "base/hash.h"
+#include "watch/futex.h"
 
-#define CHANGE_NS (2 * HD_NS_PER_MS) /* a change of ids is shorter */
-#define LOOKS_MAX 50
-#define ANSWER_NS (150 * HD_NS_PER_MS) /* beyond that the worker is at a disk */
+#define CHANGE_NS (2 * HD_NS_PER_MS) /* a change of ids takes less */
+#define CHECKS_MAX 50
+#define ANSWER_NS (150 * HD_NS_PER_MS) /* a worker that takes longer waits for a disk */
 
-/* Each thread's own: its descriptors are of its table. */
+/* Of each thread: the descriptors are in its own table. */
 static __thread struct {
-    int main_fd, own_fd; /* `status` of the main thread, and of its own; less than zero: no /proc */
-    uint32_t number;     /* of the newest request that it has answered */
+    int main_fd, own_fd; /* `status` of the main thread and of this one; negative: there is no /proc */
+    uint32_t number;     /* of the newest request that this thread has answered */
     bool filter;
-    uint64_t main;    /* a hash of the rights to which it has come down; 0: it has not */
+    uint64_t main;    /* a hash of the main thread's credentials that this one has too; 0: it has more */
     uint64_t root[2]; /* device and inode */
 } self;
 
@@ -26,11 +26,11 @@ void hd_follow_open(void) {
 
 _Atomic uint32_t hd_follow_id_changes;
 
-/* libc has one thread after the other change its ids, and ends the process where not all can. So none of ours
- * comes down while the main thread may be only the first that has. */
-static bool is_passing(unsigned looks, bool at_once) {
-    bool changes = atomic_load(&hd_follow_id_changes) != 0; /* after both were read */
-    bool passing = looks < LOOKS_MAX && (changes || (!at_once && looks == 0));
+/* libc makes one thread after the other change its ids, and ends the process where one cannot. So our threads
+ * give up nothing while the main thread may be only the first that has changed its ids. */
+static bool is_passing(unsigned checks, bool at_once) {
+    bool changes = atomic_load(&hd_follow_id_changes) != 0; /* read after both credentials */
+    bool passing = checks < CHECKS_MAX && (changes || (!at_once && checks == 0));
     if (passing) {
         hd_os_nap(CHANGE_NS);
     }
@@ -41,7 +41,7 @@ int hd_follow_main(bool at_once) {
     struct hd_credentials main, own;
     bool exceeds, first = self.main == 0;
     uint64_t hash;
-    unsigned looks = 0;
+    unsigned checks = 0;
     do {
         int rc = hd_credentials_read(self.main_fd, &main);
         hash = hd_hash(HD_HASH_BEGIN, &main, sizeof main) | 1;
@@ -53,7 +53,7 @@ int hd_follow_main(bool at_once) {
             return rc;
         }
         exceeds = hd_credentials_exceed(&own, &main);
-    } while (exceeds && is_passing(looks++, at_once));
+    } while (exceeds && is_passing(checks++, at_once));
     if (exceeds && atomic_load(&hd_follow_id_changes) == 0) {
         hd_credentials_lower(&own, &main);
         exceeds = hd_credentials_read(self.own_fd, &own) != 0 || hd_credentials_exceed(&own, &main);
@@ -68,8 +68,8 @@ bool hd_follow_is_filter(void) {
 }
 
 bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine)(void *of), void *of) {
-    uint32_t number = atomic_load(&r->channel.follow_number);
-    _Atomic uint32_t *answer = &r->channel.followed[which];
+    uint32_t number = atomic_load(&r->channel.follow.requests);
+    _Atomic uint32_t *answer = &r->channel.follow.answered[which];
     if (number == self.number || (confine == NULL && !hd_credentials_have_root(self.root, false))) {
         return false;
     }
@@ -77,22 +77,21 @@ bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine
     if (!hd_credentials_have_root(self.root, true) && confine != NULL) {
         confine(of);
     }
-    self.main = 0; /* libc may have changed ours meanwhile, with all threads' */
+    self.main = 0; /* libc may have changed this thread's ids with those of all threads */
     bool failed = hd_follow_main(true) != 0;
     atomic_store(answer, number << 1 | (uint32_t)failed);
-    hd_os.futex_wake((uint32_t *)answer, INT_MAX, false);
+    hd_futex_wake_all(answer);
     return true;
 }
 
 uint32_t hd_follow_request(struct hd_run *r) {
-    uint32_t number = atomic_fetch_add(&r->channel.follow_number, 1) + 1;
+    uint32_t number = atomic_fetch_add(&r->channel.follow.requests, 1) + 1;
     hd_run_wake(r);
-    atomic_fetch_add_explicit(&r->channel.worker_wake, 1, memory_order_seq_cst);
-    hd_os.futex_wake((uint32_t *)&r->channel.worker_wake, 1, false);
+    hd_futex_add_and_wake(&r->channel.worker_wake);
     return number;
 }
 
-/* Also where it has answered a newer one. */
+/* Also where the thread has answered a newer request. */
 static bool is_done(uint32_t answer, uint32_t number) {
     return (int32_t)(answer - (number << 1)) >= 0;
 }
@@ -102,7 +101,7 @@ bool hd_follow_all(struct hd_run *r) {
     uint32_t number = hd_follow_request(r);
     bool all = true;
     for (unsigned i = 0; i < HD_RUN_THREADS; i++) {
-        _Atomic uint32_t *answer = &r->channel.followed[i];
+        _Atomic uint32_t *answer = &r->channel.follow.answered[i];
         uint32_t now;
         while (!is_done(now = atomic_load(answer), number) &&
                hd_os.futex_wait((uint32_t *)answer, now, until_ns, false) != -ETIMEDOUT) {

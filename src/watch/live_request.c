@@ -2,15 +2,15 @@
 #include "watch/live_request.h"
 
 #include <errno.h>
-#include <limits.h>
 
-#include "watch/run.h"
+#include "os/os.h"
+#include "watch/futex.h"
 
 #define PATIENCE_NS (2 * HD_NS_PER_S) /* for another thread's request, and then for the worker */
 
-static void become(struct hd_live_request *q, enum hd_live_phase phase) {
+static void set_phase(struct hd_live_request *q, enum hd_live_phase phase) {
     atomic_store(&q->phase, phase);
-    hd_os.futex_wake((uint32_t *)&q->phase, INT_MAX, false);
+    hd_futex_wake_all(&q->phase);
 }
 
 static bool claim(struct hd_live_request *q, uint64_t until_ns) {
@@ -24,8 +24,8 @@ static bool claim(struct hd_live_request *q, uint64_t until_ns) {
     return true;
 }
 
-long hd_live_request_send(struct hd_run *r, char *buffer, size_t size, bool as_text) {
-    struct hd_live_request *q = &r->channel.live;
+long hd_live_request_send(struct hd_live_request *q, _Atomic uint32_t *worker_wake, char *buffer, size_t size,
+                          bool as_text) {
     if (!claim(q, hd_os_now_ns() + PATIENCE_NS)) {
         return -EBUSY;
     }
@@ -33,28 +33,26 @@ long hd_live_request_send(struct hd_run *r, char *buffer, size_t size, bool as_t
     q->size = size;
     q->as_text = as_text;
     atomic_store(&q->phase, HD_LIVE_REQUESTED);
-    atomic_fetch_add(&r->channel.worker_wake, 1);
-    hd_os.futex_wake((uint32_t *)&r->channel.worker_wake, 1, false);
-    hd_run_wait_while(&q->phase, HD_LIVE_REQUESTED, hd_os_now_ns() + PATIENCE_NS);
+    hd_futex_add_and_wake(worker_wake);
+    hd_futex_wait_while(&q->phase, HD_LIVE_REQUESTED, hd_os_now_ns() + PATIENCE_NS);
     uint32_t requested = HD_LIVE_REQUESTED;
     if (atomic_compare_exchange_strong(&q->phase, &requested, HD_LIVE_FREE)) {
-        become(q, HD_LIVE_FREE);
+        set_phase(q, HD_LIVE_FREE);
         return -ETIMEDOUT;
     }
-    /* The buffer is the worker's for as long as it writes, which no disk delays. */
-    hd_run_wait_while(&q->phase, HD_LIVE_TAKEN, UINT64_MAX);
+    /* the worker has the buffer while it writes, which waits for no disk */
+    hd_futex_wait_while(&q->phase, HD_LIVE_TAKEN, UINT64_MAX);
     long result = q->result;
-    become(q, HD_LIVE_FREE);
+    set_phase(q, HD_LIVE_FREE);
     return result;
 }
 
-struct hd_live_request *hd_live_request_take(struct hd_run *r) {
-    struct hd_live_request *q = &r->channel.live;
+bool hd_live_request_take(struct hd_live_request *q) {
     uint32_t requested = HD_LIVE_REQUESTED;
-    return atomic_compare_exchange_strong(&q->phase, &requested, HD_LIVE_TAKEN) ? q : NULL;
+    return atomic_compare_exchange_strong(&q->phase, &requested, HD_LIVE_TAKEN);
 }
 
 void hd_live_request_answer(struct hd_live_request *q, long result) {
     q->result = result;
-    become(q, HD_LIVE_DONE);
+    set_phase(q, HD_LIVE_DONE);
 }

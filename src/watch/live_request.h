@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A live report that a thread of the program asks for, and the worker writes into that thread's memory. One
- * at a time. No allocation.
+ * A thread of the program requests a live report, and the worker writes the report into that thread's memory.
+ * One request at a time. No allocation.
  */
 #ifndef HD_LIVE_REQUEST_H
 #define HD_LIVE_REQUEST_H
@@ -12,10 +12,10 @@
 
 enum hd_live_phase {
     HD_LIVE_FREE,
-    HD_LIVE_CLAIMED,   /* by the thread that fills it */
-    HD_LIVE_REQUESTED, /* that thread waits, and may still take it back */
+    HD_LIVE_CLAIMED,   /* a thread fills it */
+    HD_LIVE_REQUESTED, /* that thread waits, and may still withdraw it */
     HD_LIVE_TAKEN,     /* the worker writes into the buffer */
-    HD_LIVE_DONE,      /* for the thread */
+    HD_LIVE_DONE,      /* the thread reads the result */
 };
 
 struct hd_live_request {
@@ -26,14 +26,14 @@ struct hd_live_request {
     long result; /* the document's bytes, or a negative errno value */
 };
 
-struct hd_run;
+/* Sends a request, wakes the worker by its futex word, and waits for the result, which is returned. -EBUSY:
+ * another thread's request is not over. -ETIMEDOUT: the worker waits for a disk. Any thread. */
+long hd_live_request_send(struct hd_live_request *q, _Atomic uint32_t *worker_wake, char *buffer, size_t size,
+                          bool as_text);
 
-/* Asks, and waits for the answer. Its result; -EBUSY: another thread's request is not over; -ETIMEDOUT: the
- * worker is at a disk that does not answer. Any thread. */
-long hd_live_request_send(struct hd_run *r, char *buffer, size_t size, bool as_text);
-
-/* The worker: a request that it has taken now, NULL: there is none. And its answer. */
-struct hd_live_request *hd_live_request_take(struct hd_run *r);
+/* The worker: takes a request. False: there is no new one. */
+bool hd_live_request_take(struct hd_live_request *q);
+/* The worker: answers the request that it has taken. */
 void hd_live_request_answer(struct hd_live_request *q, long result);
 
 #endif

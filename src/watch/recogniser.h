@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the loop is not marked but recognised (the preload): what the monitor and the worker ask the
- * recogniser, and what it answers. It knows neither of them.
+ * The recogniser, as the monitor and the worker call it where the program does not mark its loop (the
+ * preload). The recogniser includes neither of them.
  */
 #ifndef HD_RECOGNISER_H
 #define HD_RECOGNISER_H
@@ -12,21 +12,21 @@ struct hd_frame;
 struct hd_modules;
 struct hd_unwinder;
 
-/* What became known of a watch's loop. */
+/* A judgement about a watch's loop. */
 struct hd_loop_verdict {
     uint8_t loop; /* index of the watch */
     uint32_t generation;
     enum hd_loop_word {
-        HD_LOOP_CERTAIN, /* reports that wait for that are shown */
-        HD_LOOP_ANOTHER, /* another wait is the loop's: reports that wait are of no hang */
+        HD_LOOP_CERTAIN, /* deferred reports are published */
+        HD_LOOP_ANOTHER, /* another wait is the loop's: deferred reports are withdrawn */
     } word;
 };
 
-/* What the worker lends for a judgement. */
+/* The worker's tools for a judgement. */
 struct hd_stack_tools {
     struct hd_unwinder *unwinder;
     struct hd_modules *modules;
-    struct hd_frame *frames; /* a buffer of so many */
+    struct hd_frame *frames; /* a buffer of frames_max */
     uint32_t frames_max;
     int proc_fd; /* /proc/self */
     bool ending; /* the run ends: it is the last judgement */
@@ -34,19 +34,20 @@ struct hd_stack_tools {
     void *worker;
 };
 
+/* A sample found the loop's thread blocked. */
 struct hd_blocked {
     uint64_t sp; /* its stack pointer, in a whole stack of so many frames */
     uint32_t depth;
-    bool in_turn;  /* asks: may it wait there until it is its turn at the loop's epoll instance? */
-    int32_t epoll; /* the answer: at that one; -1: no */
-    bool served;   /* another thread waits by it meanwhile */
+    bool in_turn;  /* the question: may the thread wait for its turn at the loop's epoll instance? */
+    int32_t epoll; /* the answer: at this one; -1: no */
+    bool served;   /* another thread serves the loop meanwhile */
 };
 
-/* All NULL: the loop is marked. */
+/* All NULL: the program marks its loop. */
 struct hd_recogniser {
-    bool (*due)(void *ctx, uint64_t now_ns);                      /* the monitor: is there something to do? */
-    void (*judge)(void *ctx, const struct hd_stack_tools *tools); /* the worker: does it */
-    /* the worker: a sample found the loop's thread blocked */
+    bool (*due)(void *ctx, uint64_t now_ns);                      /* monitor: is there work? */
+    void (*judge)(void *ctx, const struct hd_stack_tools *tools); /* worker: does the work */
+    /* worker: answers for a blocked sample */
     void (*blocked)(void *ctx, const struct hd_loop *loop, struct hd_blocked *how);
     void *ctx;
 };

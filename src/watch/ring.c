@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor and worker: lock-free, no allocation. A record is a 16-byte head (its whole size, its own size) and
- * its bytes, padded to 16; one that would wrap is preceded by padding to the end.
+ * An entry is a head of 16 bytes and its own bytes, padded to a multiple of 16. An entry that would wrap
+ * comes after padding to the ring's end.
  */
 #include "watch/ring.h"
 
 struct head {
-    uint32_t whole; /* with head and padding: where the next one starts */
+    uint32_t whole; /* with head and padding: the next entry starts there */
     uint32_t bytes; /* PADDING: skip */
     uint64_t unused;
 };

@@ -2,10 +2,12 @@
 #include "watch/run.h"
 
 #include <errno.h>
-#include <limits.h>
 
-/* The only statics: a forked child finds them as they were. Whose the phase is stands beside it, and both
- * change in one step: of two threads that make the first call in a process each finds another's. */
+#include "watch/futex.h"
+
+/* The only statics: a forked child finds them as they were. The process that the phase is of changes with it,
+ * in one step. So of two threads that make the first call in a child, the second finds the first one's
+ * change. */
 static union {
     _Atomic uint64_t both;
     struct {
@@ -25,7 +27,7 @@ bool hd_run_is_alive(void) {
 }
 
 struct hd_run *hd_run_current(void) {
-    /* first: from the first start's end on there is a run to look at */
+    /* read first: `run` is set before the first start ends */
     uint64_t now = atomic_load_explicit(&change.both, memory_order_acquire);
     bool on = (uint32_t)now == HD_PHASE_RUNNING && hd_run_is_alive() && now == ours(HD_PHASE_RUNNING);
     return on ? atomic_load_explicit(&run, memory_order_acquire) : NULL;
@@ -41,12 +43,12 @@ void hd_run_set(struct hd_run *r) {
 
 void hd_run_end_change(enum hd_run_phase now) {
     atomic_store_explicit(&change.both, ours(now), memory_order_release);
-    hd_os.futex_wake((uint32_t *)&change.half.phase, INT_MAX, false);
+    hd_futex_wake_all(&change.half.phase);
 }
 
-/* A start disturbs no run. A forked child starts from nothing: its number is another, or, in a namespace of
- * processes of its own, the run's memory was wiped. What that memory says counts when no other thread changes
- * it: a start has to zero it. */
+/* A start leaves a run as it is. A forked child has no run: its process number is another one. In a PID
+ * namespace of its own it may be the same, but the run's memory was wiped. That memory is only valid while no
+ * other thread changes it, since a start zeroes it. */
 int hd_run_begin_change(bool starts, uint64_t until_ns) {
     uint64_t mine = ours(HD_PHASE_CHANGING);
     for (;;) {
@@ -67,7 +69,8 @@ int hd_run_begin_change(bool starts, uint64_t until_ns) {
             if (!starts) {
                 return HD_PHASE_RUNNING;
             }
-            hd_run_end_change(HD_PHASE_RUNNING); /* what seemed wiped was a next run that began */
+            hd_run_end_change(
+                HD_PHASE_RUNNING); /* the memory was not wiped: another thread has started a run */
         }
     }
 }
@@ -76,30 +79,24 @@ bool hd_run_has(const struct hd_run *r) {
     return atomic_load(&change.half.phase) == HD_PHASE_RUNNING && atomic_load(&run) == r;
 }
 
-void hd_run_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns) {
-    while (atomic_load(word) == is && hd_os.futex_wait((uint32_t *)word, is, until_ns, false) != -ETIMEDOUT) {
-    }
-}
-
 void hd_run_wait_changed(uint64_t until_ns) {
-    hd_run_wait_while(&change.half.phase, HD_PHASE_CHANGING, until_ns);
+    hd_futex_wait_while(&change.half.phase, HD_PHASE_CHANGING, until_ns);
 }
 
 void hd_run_wake(struct hd_run *r) {
-    atomic_fetch_add_explicit(&r->channel.wake, 1, memory_order_seq_cst);
-    hd_os.futex_wake((uint32_t *)&r->channel.wake, 1, false);
+    hd_futex_add_and_wake(&r->channel.wake);
 }
 
 void hd_run_is_ready(struct hd_run *r) {
-    atomic_fetch_add(&r->channel.ready, 1);
-    hd_os.futex_wake((uint32_t *)&r->channel.ready, 1, false);
+    hd_futex_add_and_wake(&r->channel.threads.ready);
 }
 
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns) {
     uint64_t most_ns = hd_os_now_ns() + HD_READY_NS;
     until_ns = until_ns < most_ns ? until_ns : most_ns;
-    for (uint32_t ready; (ready = atomic_load(&r->channel.ready)) < r->channel.threads;) {
-        if (hd_os.futex_wait((uint32_t *)&r->channel.ready, ready, until_ns, false) == -ETIMEDOUT) {
+    struct hd_channel_threads *threads = &r->channel.threads;
+    for (uint32_t ready; (ready = atomic_load(&threads->ready)) < threads->count;) {
+        if (hd_os.futex_wait((uint32_t *)&threads->ready, ready, until_ns, false) == -ETIMEDOUT) {
             return;
         }
     }

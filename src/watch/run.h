@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One run, from start to stop: what the program's threads, the monitor and the worker share, in one mapping
- * that forked children find wiped. While a hang is on, neither the monitor nor the worker allocates, nor
- * takes a lock that the watched thread could hold.
+ * One run, from start to stop: the state that the program's threads, the monitor and the worker share. It is
+ * in one mapping, which the kernel wipes in forked children. During a hang neither the monitor nor the worker
+ * allocates, or takes a lock that the watched thread may have taken.
  */
 #ifndef HD_RUN_H
 #define HD_RUN_H
@@ -17,10 +17,11 @@
 #include "watch/settings.h"
 #include "watch/watch.h"
 
-/* How long one call may wait in all: for its turn, then for our threads. A worker that has not finished by
- * then is abandoned. */
-#define HD_CALL_NS (90 * HD_NS_PER_MS)
-#define HD_READY_NS (20 * HD_NS_PER_MS)
+#define HD_CALL_NS \
+    (90 * HD_NS_PER_MS) /* how long one call waits in all: for other calls, then for our threads */
+#define HD_READY_NS                                                                        \
+    (20 * HD_NS_PER_MS) /* how long a call waits until our threads have opened their files \
+                         */
 
 enum hd_run_thread {
     HD_RUN_MONITOR,
@@ -28,36 +29,60 @@ enum hd_run_thread {
     HD_RUN_THREADS
 };
 
-/* The words by which threads wake each other, and the ring from monitor to worker. */
-struct hd_channel {               /* ordered without holes: what a run maps is bounded */
-    _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one and wakes */
-    _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
-    _Atomic bool stopping;
-    _Atomic bool leaving;         /* the process ends */
-    _Atomic bool closed;          /* the last look at all watches: one that is NEW later has come too late */
-    _Atomic bool worker_left;     /* it had not finished, and is not waited for */
-    _Atomic uint32_t worker_done; /* futex word: 1 once the worker has finished */
-    _Atomic uint32_t state;       /* hangdog_state as the program told it */
-    _Atomic uint32_t follow_number; /* requests to follow the main thread's rights (watch/follow.h) so far */
+/* How the run ends. */
+struct hd_channel_stop {
+    _Atomic bool requested;       /* by the program; by the monitor where our threads end (ports.exceeds) */
+    _Atomic bool at_exit;         /* the process ends */
+    _Atomic bool watches_closed;  /* the monitor closes no watch from here on, not even one that is NEW */
+    _Atomic bool worker_left;     /* the stop did not wait for the worker's end */
+    _Atomic uint32_t worker_done; /* a futex word: 1 once the worker has finished */
+};
+
+/* What the program says of itself by the API. */
+struct hd_channel_program {
+    _Atomic uint32_t state;  /* hangdog_state */
+    _Atomic uint32_t paused; /* depth of hangdog_pause */
     struct hd_background background;
-    _Atomic uint32_t paused;     /* depth */
-    _Atomic bool limits_changed; /* for the monitor: thresholds or the interval are others */
-    uint8_t threads;             /* of ours that start */
-    /* the newest request that each has answered, times two, and one more where it has more rights still:
-     * futex words */
-    _Atomic uint32_t followed[HD_RUN_THREADS];
+    _Atomic bool limits_changed; /* thresholds or the interval; the monitor clears it */
+};
+
+/* Our threads. */
+struct hd_channel_threads {
+    _Atomic hd_thread_id monitor, worker;
+    uint8_t count;          /* that start */
+    _Atomic uint32_t ready; /* that have opened their files; a futex word */
+};
+
+/* Requests that our threads follow the main thread's credentials (watch/follow.h). */
+struct hd_channel_follow {
+    _Atomic uint32_t requests; /* so far */
+    /* The newest request that each has answered, times two, plus one where it has more rights still. Futex
+     * words. */
+    _Atomic uint32_t answered[HD_RUN_THREADS];
+};
+
+/* What threads say to each other. */
+struct hd_channel {
+    _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one and wakes it */
+    _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
+    struct hd_channel_stop stop;
+    struct hd_channel_program program;
+    struct hd_channel_threads threads;
+    struct hd_channel_follow follow;
+
+    /* The worker; the monitor reads them. */
     _Atomic uint64_t worker_cpu_ns;
-    _Atomic uint32_t ready;          /* our threads that have opened what they keep; a futex word */
-    _Atomic uint32_t open_loop;      /* the worker's: whose hang the record has, while it has one */
-    _Atomic uint64_t open_start_ns;  /* and which of its turns */
-    _Atomic hd_thread_id cpu_thread; /* the worker's: the thread that the CPU monitor samples, or none */
-    _Atomic hd_thread_id monitor_thread, worker_thread;
-    _Atomic int kept_fd; /* settings.kept_file in the worker's table: number + 1 */
+    _Atomic uint64_t open_start_ns;  /* of the turn whose open hang the record has */
+    _Atomic uint32_t open_loop;      /* and the index of its watch */
+    _Atomic int kept_fd;             /* settings.kept_file in the worker's descriptor table: number + 1 */
+    _Atomic hd_thread_id cpu_thread; /* the thread that the CPU monitor samples, or none */
+
     struct hd_live_request live;
     struct hd_events events;
     struct hd_ring ring;
 };
 
+/* The order matters: a next start zeroes all up to a member of `watches`, and nothing from there on. */
 struct hd_run {
     struct hd_settings settings;
     struct hd_ports ports;
@@ -65,12 +90,12 @@ struct hd_run {
     bool ticks_are_tsc;
     struct hd_clock clock; /* the monitor's */
     struct hd_channel channel;
-    struct hd_watch_table watches; /* its end, and all that follows, the next run keeps */
-    _Atomic uint32_t alive;        /* 0 in a forked child */
+    struct hd_watch_table watches;
+    _Atomic uint32_t alive; /* 0 in a forked child */
 };
 
-/* Where a run is, at the beginning of a page: for who reads it from another process (`hangdog top`), which
- * knows this version of both structs alone. */
+/* Where a run is, at the start of a page. `hangdog top` reads it from another process, and refuses a run
+ * whose structs have other sizes than its own. */
 struct hd_run_place {
     uint64_t magic;
     uint64_t run; /* its address */
@@ -86,34 +111,34 @@ enum hd_run_phase {
     HD_PHASE_RUNNING
 };
 
-/* The run of this process; NULL: none, or a start or stop goes on. Any thread; async-signal-safe. */
+/* The run of this process; NULL: there is none, or one starts or stops. Any thread; async-signal-safe. */
 struct hd_run *hd_run_current(void);
-/* The same also of a run that is over, for its memory. */
+/* The last run, also when it is over: its memory stays. NULL: there was none. */
 struct hd_run *hd_run_last(void);
 void hd_run_set(struct hd_run *r);
-/* A forked child finds its memory wiped, and needs no system call to know: it may be under a filter. */
+/* False in a forked child, which finds the memory wiped. Makes no system call: the child may be under a
+ * seccomp filter. */
 bool hd_run_is_alive(void);
 
-/* Becomes the thread that starts or stops. The phase that was, or -EBUSY; -EALREADY where a start finds a
- * run. */
+/* The calling thread becomes the one that starts or stops a run, after at most the time to `until_ns`.
+ * Returns the phase that was. -EBUSY: another thread still does so. -EALREADY: there is a run, and this is a
+ * start. */
 int hd_run_begin_change(bool starts, uint64_t until_ns);
 void hd_run_end_change(enum hd_run_phase now);
 
-/* It runs, and no stop goes on. */
+/* This run runs, and does not stop. */
 bool hd_run_has(const struct hd_run *r);
-/* Until the start or stop that goes on is over. */
+/* Waits until no thread starts or stops a run. */
 void hd_run_wait_changed(uint64_t until_ns);
 
 /* ---- waking and waiting --------------------------------------------------------------------- */
 
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_run_wake(struct hd_run *r);
-/* Waits until our threads have closed what their descriptor tables were born with, and have opened what they
- * keep: a program that goes into another root or gives up rights as the first thing it does would be ahead of
- * them. Not for long, nor beyond `until_ns`. */
+/* Waits until our threads have their own descriptor tables and open files, at most HD_READY_NS. Otherwise a
+ * program that changes its root or gives up rights as its first act would be ahead of them. */
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns);
-void hd_run_is_ready(struct hd_run *r); /* one of our threads says so */
-/* As long as the word is this, and not beyond `until_ns`. */
-void hd_run_wait_while(_Atomic uint32_t *word, uint32_t is, uint64_t until_ns);
+/* One of our threads has them. */
+void hd_run_is_ready(struct hd_run *r);
 
 #endif

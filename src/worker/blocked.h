@@ -9,7 +9,7 @@
 
 /* The program has stopped the worker and does not wait for it: another worker may have the recogniser. */
 static inline bool hd_blocked_is_left(const struct hd_run *r) {
-    return atomic_load_explicit(&r->channel.worker_left, memory_order_acquire);
+    return atomic_load_explicit(&r->channel.stop.worker_left, memory_order_acquire);
 }
 
 /* Sends where the thread is blocked. `depth`: frames of a whole stack, which alone has a distance from the

@@ -13,7 +13,7 @@
 #define FREEZE_NS (5 * HD_NS_PER_S) /* so long a hang is reported before its loop is certain */
 
 void hd_hang_ignore(const struct hd_run *r, struct hd_turn *h, uint64_t turn) {
-    atomic_store_explicit(&hd_watch_at(&r->watches, h->loop.slot)->loop.ignored_turn, turn,
+    atomic_store_explicit(&hd_watch_at(&r->watches, h->loop.slot)->loop.found.ignored_turn, turn,
                           memory_order_relaxed);
     h->not_a_hang = true;
 }
@@ -44,7 +44,7 @@ void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_messag
     bool launch = h->state == HANGDOG_STATE_LAUNCH;
     if (h->samples.newest.valid && !launch && !h->not_a_hang &&
         hd_blocked_is_served(k, h, &h->samples.newest)) { /* by one that was busy */
-        hd_hang_ignore(k->run, h, msg->turn);
+        hd_hang_ignore(k->run, h, msg->start_ticks);
     }
     if (h->not_a_hang) { /* which the monitor did not know yet */
         return;
@@ -62,7 +62,7 @@ void hd_hang_open(struct hd_worker *k, struct hd_turn *h, const struct hd_messag
 static void show_freeze(const struct hd_run *r, struct hd_turn *h) {
     const struct hd_watch *w = hd_watch_at(&r->watches, h->loop.slot);
     bool known = w->generation == h->loop.generation &&
-                 atomic_load_explicit(&w->loop.has_evidence, memory_order_relaxed);
+                 atomic_load_explicit(&w->loop.found.has_evidence, memory_order_relaxed);
     if (known && !h->report.published && h->samples.age_ns >= FREEZE_NS) {
         h->report.published = true;
         h->report.written_age_ns = h->samples.age_ns / 2; /* it is due */
@@ -96,9 +96,9 @@ void hd_hang_update_all(struct hd_worker *k) {
 static bool ends_without_loop(const struct hd_run *r, const struct hd_turn *h) {
     const struct hd_loop *loop = &hd_watch_at(&r->watches, h->loop.slot)->loop;
     return r->settings.deferred && !h->report.published && h->state == HANGDOG_STATE_LAUNCH &&
-           atomic_load_explicit(&r->channel.stopping, memory_order_relaxed) &&
-           atomic_load_explicit(&loop->launched, memory_order_relaxed) == 0 &&
-           !atomic_load_explicit(&loop->has_evidence, memory_order_relaxed);
+           atomic_load_explicit(&r->channel.stop.requested, memory_order_relaxed) &&
+           atomic_load_explicit(&loop->found.launched, memory_order_relaxed) == 0 &&
+           !atomic_load_explicit(&loop->found.has_evidence, memory_order_relaxed);
 }
 
 /* A program that worked for so long before it had a loop was not launching. */
@@ -124,10 +124,11 @@ static uint64_t end_of(const struct hd_run *r, const struct hd_turn *h, const st
     if (w->generation != h->loop.generation) { /* the slot is another loop's by now */
         return msg->at_ns;
     }
-    uint64_t launched =
-        h->state == HANGDOG_STATE_LAUNCH ? atomic_load_explicit(&loop->launched, memory_order_acquire) : 0;
-    uint64_t to_ns = clock_of(loop, atomic_load_explicit(&loop->waited_to, memory_order_acquire));
-    uint64_t from_ns = clock_of(loop, atomic_load_explicit(&loop->waited_from, memory_order_relaxed));
+    uint64_t launched = h->state == HANGDOG_STATE_LAUNCH
+                            ? atomic_load_explicit(&loop->found.launched, memory_order_acquire)
+                            : 0;
+    uint64_t to_ns = clock_of(loop, atomic_load_explicit(&loop->found.waited_to, memory_order_acquire));
+    uint64_t from_ns = clock_of(loop, atomic_load_explicit(&loop->found.waited_from, memory_order_relaxed));
     bool nothing_followed = to_ns < msg->at_ns && msg->at_ns - to_ns < h->times.threshold_ns;
     if (launched != 0) {
         from_ns = clock_of(loop, launched);
@@ -139,7 +140,7 @@ static uint64_t end_of(const struct hd_run *r, const struct hd_turn *h, const st
 
 void hd_hang_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
     uint64_t end_ns = end_of(k->run, h, msg), early_ns = msg->at_ns - end_ns;
-    hd_samples_settle(h, end_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
+    hd_samples_settle(h, end_ns, msg->excluded_ns, msg->thread_sched.known ? &msg->thread_sched.sched : NULL);
     h->times.duration_ns = msg->duration_ns > early_ns ? msg->duration_ns - early_ns : 0;
     h->times.process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
     h->times.excluded_ns = msg->excluded_ns;
@@ -155,7 +156,8 @@ void hd_hang_end(struct hd_worker *k, struct hd_turn *h, const struct hd_message
 /* The report of a loop that is not certain is not deferred: there is none. */
 void hd_hang_frame(struct hd_worker *k, struct hd_turn *h, const struct hd_message *msg) {
     bool certain = hd_publish_is_certain(k->run, h);
-    hd_samples_settle(h, msg->at_ns, msg->excluded_ns, msg->sched_known ? &msg->sched : NULL);
+    hd_samples_settle(h, msg->at_ns, msg->excluded_ns,
+                      msg->thread_sched.known ? &msg->thread_sched.sched : NULL);
     h->times.duration_ns = msg->duration_ns;
     h->times.process_cpu_ns = msg->process_cpu_ns;
     h->times.excluded_ns = msg->excluded_ns;

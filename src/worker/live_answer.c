@@ -83,8 +83,8 @@ static void read_threads(struct hd_worker *k) {
 }
 
 void hd_live_answer(struct hd_worker *k) {
-    struct hd_live_request *q = hd_live_request_take(k->run);
-    if (q == NULL) {
+    struct hd_live_request *q = &k->run->channel.live;
+    if (!hd_live_request_take(q)) {
         return;
     }
     uint64_t began_ns = hd_os_now_ns(), began_wall_ns = hd_os_wall_ns();

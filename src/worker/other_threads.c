@@ -23,7 +23,7 @@
 #define MIXED_PER_THREAD 192 /* with the functions of scripts among them */
 
 static void add_thread(struct hd_worker *k, hd_thread_id thread) {
-    hd_thread_id monitor = atomic_load_explicit(&k->run->channel.monitor_thread, memory_order_relaxed);
+    hd_thread_id monitor = atomic_load_explicit(&k->run->channel.threads.monitor, memory_order_relaxed);
     if (hd_thread_id_is_none(thread) || hd_thread_id_equal(thread, k->own_thread) ||
         hd_thread_id_equal(thread, monitor)) {
         return;

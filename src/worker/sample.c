@@ -140,7 +140,7 @@ void hd_sample_add(struct hd_worker *k, struct hd_turn *h, const struct hd_messa
         hd_blocked_send(k, h, c, now.depth);
     }
     if (now.probe.not_a_hang && (!now.served || h->state != HANGDOG_STATE_LAUNCH)) {
-        hd_hang_ignore(k->run, h, msg->turn); /* of a launch only the rests: it works in between */
+        hd_hang_ignore(k->run, h, msg->start_ticks); /* of a launch only the rests: it works in between */
     }
     bool changed = hd_samples_differ(h, &now) || first;
     hd_samples_add(h, &now, msg->excluded_ns);

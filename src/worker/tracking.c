@@ -30,14 +30,14 @@ static void read_loop(const struct hd_watch *w, struct hd_turn *turn) {
 static void read_counters(const struct hd_run *run, const struct hd_probe_context *probe,
                           const struct hd_message *msg, struct hd_turn_baseline *before) {
     before->age_ns = msg->duration_ns;
-    before->background_ns = hd_background_until(&run->channel.background, msg->at_ns);
+    before->background_ns = hd_background_until(&run->channel.program.background, msg->at_ns);
     before->process_cpu_ns = msg->process_cpu_ns;
-    before->monitor_cpu_ns = msg->cpu_ns;
+    before->monitor_cpu_ns = msg->cost.cpu_ns;
     before->worker_cpu_ns = hd_os_thread_cpu_ns();
     before->throttled_ns = hd_throttled_ns(probe);
     hd_pressure_read(probe, before->stall_ns);
     before->major_faults = hd_proc_stat_major_faults(probe->proc_fd, hd_thread_id_tid(msg->thread));
-    before->captures = msg->cost;
+    before->captures = msg->cost.captures;
 }
 
 struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *run,
@@ -53,8 +53,8 @@ struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *r
     turn->times.start_ns = msg->at_ns;
     turn->times.start_wall_ns = hd_os_wall_ns() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
     turn->times.threshold_ns = msg->threshold_ns;
-    turn->samples.first =
-        (struct hd_turn_first){.known = msg->sched_known, .at_ns = msg->begun_ns, .sched = msg->sched};
+    turn->samples.first = (struct hd_turn_first){
+        .known = msg->thread_sched.known, .at_ns = msg->thread_sched.at_ns, .sched = msg->thread_sched.sched};
     read_loop(hd_watch_at(&run->watches, msg->loop), turn);
     read_counters(run, probe, msg, &turn->before);
     return turn;

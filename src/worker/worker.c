@@ -62,7 +62,7 @@ static void init(struct hd_worker *k) {
     hd_probe_context_open(&k->probe);
     if (k->run->settings.kept_file[0] != '\0') {
         int kept = hd_os.open_at(AT_FDCWD, k->run->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
-        atomic_store_explicit(&k->run->channel.worker_thread, k->own_thread, memory_order_relaxed);
+        atomic_store_explicit(&k->run->channel.threads.worker, k->own_thread, memory_order_relaxed);
         atomic_store_explicit(&k->run->channel.kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
     }
     hd_modules_init_live(&k->modules, k->probe.mem_fd);
@@ -107,15 +107,15 @@ static void take_verdict(void *worker, const struct hd_loop_verdict *verdict) {
 static void recognise(struct hd_worker *k) {
     const struct hd_recogniser *r = &k->run->ports.recogniser;
     if (!hd_blocked_is_left(k->run)) {
-        r->judge(r->ctx, &(struct hd_stack_tools){
-                             .unwinder = k->unwinder,
-                             .modules = &k->modules,
-                             .frames = k->frames,
-                             .frames_max = HD_FRAMES_MAX,
-                             .proc_fd = k->probe.proc_fd,
-                             .ending = atomic_load_explicit(&k->run->channel.stopping, memory_order_relaxed),
-                             .send = take_verdict,
-                             .worker = k});
+        r->judge(r->ctx, &(struct hd_stack_tools){.unwinder = k->unwinder,
+                                                  .modules = &k->modules,
+                                                  .frames = k->frames,
+                                                  .frames_max = HD_FRAMES_MAX,
+                                                  .proc_fd = k->probe.proc_fd,
+                                                  .ending = atomic_load_explicit(
+                                                      &k->run->channel.stop.requested, memory_order_relaxed),
+                                                  .send = take_verdict,
+                                                  .worker = k});
     }
 }
 
@@ -133,10 +133,10 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
     const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
     struct hd_turn *h = hd_turns_find(&k->turns, msg->loop, msg->generation);
     if (h != NULL) {
-        h->cost.captures = msg->cost;
-        h->cost.monitor_cpu_ns = msg->cpu_ns;
-        h->cost.late_max_ns = msg->late_max_ns;
-        h->cost.degraded |= msg->degraded;
+        h->cost.captures = msg->cost.captures;
+        h->cost.monitor_cpu_ns = msg->cost.cpu_ns;
+        h->cost.late_max_ns = msg->cost.late_max_ns;
+        h->cost.degraded |= msg->cost.degraded;
     }
     switch ((enum hd_message_type)msg->type) {
     case HD_MSG_STOP:
@@ -145,7 +145,7 @@ static bool handle(struct hd_worker *k, const struct hd_message *msg) {
     case HD_MSG_DRY:
         hd_sample_try(k, capture);
         break;
-    case HD_MSG_SURE:
+    case HD_MSG_CERTAIN:
         hd_publish_certain(&k->publisher, msg->loop, msg->generation);
         break;
     case HD_MSG_TRACK:
@@ -220,7 +220,7 @@ void *hd_worker_run(void *worker) {
     }
     hd_publish_session(&k->publisher);
     hd_spool_close(&k->publisher.spool);
-    atomic_store_explicit(&k->run->channel.worker_done, 1, memory_order_release);
-    hd_os.futex_wake((uint32_t *)&k->run->channel.worker_done, INT32_MAX, false);
+    atomic_store_explicit(&k->run->channel.stop.worker_done, 1, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&k->run->channel.stop.worker_done, INT32_MAX, false);
     return NULL;
 }

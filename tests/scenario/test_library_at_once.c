@@ -240,7 +240,7 @@ static void a_start_that_finds_it_running_takes_nothing_from_others(void **state
     library_start(&spool);
     do_at_once(start_again, watch_and_pause);
     struct hd_run *m = hd_run_current();
-    assert_int_equal(atomic_load(&m->channel.paused), 0);
+    assert_int_equal(atomic_load(&m->channel.program.paused), 0);
     assert_true(wait_for(has_no_watch, m)); /* else one would hang for ever */
 }
 

@@ -262,7 +262,7 @@ static atomic_uint others_wake_monitor;
 static bool any_wakes_monitor(void) {
     const struct hd_run *m = atomic_load(&stopped);
     const struct hd_watch *w = atomic_load(&fifth);
-    return (m != NULL && atomic_load(&m->channel.stopping)) ||
+    return (m != NULL && atomic_load(&m->channel.stop.requested)) ||
            (w != NULL && atomic_load(&w->use) == HD_WATCH_LEAVING);
 }
 

@@ -57,7 +57,7 @@ static void judges_a_loop_after_waits_and_rarely_once_certain(void **state) {
     assert_true(hd_recognition_due(waits, g->looked_ns));
     hd_recognition_judge(waits, &tools);
     hd_wait_sum(waits, &waits->entry[0], 1500 * MS, 1600 * MS);
-    watch.loop.sure = true; /* in a turn, in which the program may have left it */
+    watch.loop.found.certain = true; /* in a turn, in which the program may have left it */
     assert_false(hd_recognition_due(waits, g->looked_ns + 900 * MS));
     assert_true(hd_recognition_due(waits, g->looked_ns + 1000 * MS));
     hd_loop_mark(&watch.loop, HANGDOG_BEFORE_WAITING);

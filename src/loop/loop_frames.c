@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free.
+ * The count of frames. Watched thread: wait-free.
  */
 #include "base/frame_times.h"
 #include "loop/loop.h"
 
-/* The refresh that a frame was made for, and one more for each that came before it was ready. Half a period
- * is not late yet: a program that paces itself by sleeping is off by some milliseconds. */
+/* A frame drops each refresh that came before the frame was ready. Half a period is not late yet: a program
+ * that paces itself by sleeping is off by some milliseconds. */
 static __attribute__((noinline, cold)) void add_late(struct hd_frames *f, uint64_t took_ns) {
     HD_OWNER_ADD(f->dropped, (took_ns + f->period_ns / 2) / f->period_ns - 1);
     HD_OWNER_ADD(f->hitch_ns, took_ns - f->period_ns);
@@ -16,10 +16,10 @@ void hd_frames_add(struct hd_loop *l, uint64_t waited) {
     struct hd_frames *f = &l->frames;
     uint64_t busy = atomic_load_explicit(&l->busy_ticks, memory_order_relaxed) +
                     atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
-    uint64_t took_ns = hd_ticks_to_ns(busy - f->begun_ticks + waited,
+    uint64_t took_ns = hd_ticks_to_ns(busy - f->start_ticks + waited,
                                       atomic_load_explicit(&l->ns_per_tick_32, memory_order_relaxed));
     bool first = atomic_load_explicit(&f->presented, memory_order_relaxed) == 0;
-    f->begun_ticks = busy;
+    f->start_ticks = busy;
     if (took_ns == 0) {
         return; /* a second window in the same turn */
     }
