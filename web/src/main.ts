@@ -8,7 +8,7 @@ import './style/parts.css';
 import './pictures/pictures.css';
 import * as api from './api';
 import { key, keyIsRefused, keyOfAnotherTab, setKey, shareKey } from './key';
-import { add, byId, make, type Child } from './parts/dom';
+import { add, byId, make, type Child } from './dom/element';
 import { drawMenu, startShell } from './parts/shell';
 import { failed, loading, say } from './parts/states';
 import { compare } from './pages/compare';

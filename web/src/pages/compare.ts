@@ -3,11 +3,12 @@
 // Two versions: what got slower, what got faster, each for an hour of use.
 
 import * as api from '../api';
-import { make, type Child } from '../parts/dom';
+import { make, type Child } from '../dom/element';
+import { table } from '../dom/table';
 import { count, duration, named, rate, rateText } from '../parts/format';
 import { cause, choice, figure, figures, groupName } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
-import { cutAt, table } from '../parts/table';
+import { cutAt } from '../parts/lists';
 import { differenceGraph } from '../pictures/difference';
 import { readTree } from '../pictures/tree';
 import { appOf, change, type Route } from '../router';
@@ -57,7 +58,7 @@ function content(all: Compare): Child[] {
     { title: named(all.from.version), number: true, cell: (r) => duration(r.from_ms) },
     { title: named(all.to.version), number: true, cell: (r) => duration(r.to_ms) },
     { title: 'Change', number: true, cell: (r) => changed(r, all) },
-  ], all.groups, true);
+  ], all.groups, { wide: true });
   return [sides(all), make('p.dim', null, 'Of the whole life of both versions.'), section('Difference', difference(all)),
     section('Groups', all.groups.length ? rows : empty(make('p', null, 'No hangs in either version.')), cutAt(all.groups, GROUPS_MAX, 'those with the most time'))];
 }

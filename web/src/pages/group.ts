@@ -3,11 +3,12 @@
 // One group of hangs: where the time went, why, how long, in which versions and systems, and its newest reports.
 
 import * as api from '../api';
-import { make, type Child } from '../parts/dom';
+import { make, type Child } from '../dom/element';
+import { asTable, table } from '../dom/table';
 import { ago, count, duration, moment, named, plural } from '../parts/format';
 import { bars, cause, causeText, choice, figure, figures, flags, kindText, share } from '../parts/marks';
 import { empty, loaded, say, section } from '../parts/states';
-import { asTable, cutAt, pages, table } from '../parts/table';
+import { cutAt, pages } from '../parts/lists';
 import { flameGraph } from '../pictures/flame';
 import { histogram } from '../pictures/histogram';
 import { readTree } from '../pictures/tree';
@@ -41,7 +42,7 @@ export function reportTable(rows: ReportRow[], caption: string, withApp = false)
     ...(withApp ? [{ title: 'Cause', cell: (r: ReportRow) => cause(r.cause) }, { title: 'App', cell: (r: ReportRow) => r.app || '' }] : []),
     { title: 'Version', cell: (r) => named(r.version) },
     { title: 'System', cell: (r) => r.system || '' },
-  ], rows, true);
+  ], rows, { wide: true });
 }
 
 function stackSection(id: string, one: Group, route: Route): HTMLElement {

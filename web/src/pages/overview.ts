@@ -4,11 +4,12 @@
 
 import * as api from '../api';
 import { chart } from '../parts/chart';
-import { make, type Child } from '../parts/dom';
+import { make, type Child } from '../dom/element';
+import { asTable, table } from '../dom/table';
 import { ago, count, day, duration, named, percent, plural, rate, rateText } from '../parts/format';
 import { bars, cause, choice, figure, figures, groupName, kindText, kindWords, TIMES, WORDS } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
-import { asTable, cutAt, pager, pages, table } from '../parts/table';
+import { cutAt, pager, pages } from '../parts/lists';
 import { address, appOf, change, daysOf, offsetOf, type Route } from '../router';
 import type { GroupChoice, GroupRow, Groups, Overview, State, VersionRow } from '../types';
 import { TABS } from '../words';
@@ -69,7 +70,7 @@ function hangTable(all: Groups, days: number, route: Route): HTMLElement {
     { title: 'Worst', number: true, explain: WORDS.Worst, cell: (g) => duration(g.max_ms) },
     { title: 'Last', sort: sort('last'), cell: lastSeen },
     ...(version ? [] : [{ title: 'Trend', explain: WORDS.Trend, cell: (g: GroupRow) => bars(byDay(of.get(g.fingerprint) || [], shown), `Time lost a day in ${g.function}`) }]),
-  ], all.groups, true);
+  ], all.groups, { wide: true });
 }
 
 // Errors, crashes and the use of CPUs: their time is not hung time.
@@ -80,7 +81,7 @@ function otherGroups(choices: GroupChoice): HTMLElement {
     { title: 'Reports', number: true, cell: (g) => count(g.count) },
     { title: 'Users or runs', number: true, explain: WORDS['Users or runs'], cell: (g) => count(g.users) },
     { title: 'Last', cell: lastSeen },
-  ], rows, true);
+  ], rows, { wide: true });
   const others: GroupChoice = { ...choices, kind: 'other', offset: 0 };
   return loaded('other groups', () => api.groups(others), (all) => [all.groups.length === 0 ? make('p.dim', null, 'None.') : make('div', null,
     make('p.dim', null, plural(all.totals.groups, 'group', 'groups')),

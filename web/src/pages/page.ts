@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { Child } from '../parts/dom';
+import type { Child } from '../dom/element';
 import type { Route } from '../router';
 
 export interface View { title: string; crumbs?: Child[]; content: Child[] }

@@ -3,19 +3,13 @@
 // One report: the view that the file of `hangdog show --html` has, too, and the report in other programs' forms.
 
 import * as api from '../api';
-import { make } from '../parts/dom';
+import { make, save } from '../dom/element';
 import { kindText } from '../parts/marks';
 import { section } from '../parts/states';
 import { reportView } from '../pictures/report_view';
 import type { Route } from '../router';
 import { FORMATS } from '../words';
 import type { View } from './page';
-
-function save(blob: Blob, name: string): void {
-  const link = make<HTMLAnchorElement>('a', { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
 
 function downloads(id: string): HTMLElement {
   const error = make('p.state.error', { role: 'alert', hidden: true });

@@ -3,11 +3,11 @@
 // Reports of one kind: frames, CPU, crashes and the others.
 
 import * as api from '../api';
-import { make } from '../parts/dom';
+import { make } from '../dom/element';
 import { count } from '../parts/format';
 import { choice, kindText, kindWords, TIMES } from '../parts/marks';
 import { empty, loaded } from '../parts/states';
-import { pages } from '../parts/table';
+import { pages } from '../parts/lists';
 import { address, appOf, change, daysOf, type Route } from '../router';
 import { TABS } from '../words';
 import { reportTable } from './group';

@@ -3,11 +3,12 @@
 // Groups and reports by a word: function, place, version, id.
 
 import * as api from '../api';
-import { make } from '../parts/dom';
+import { make } from '../dom/element';
+import { table } from '../dom/table';
 import { count, duration } from '../parts/format';
 import { cause, groupName } from '../parts/marks';
 import { empty, loaded, section } from '../parts/states';
-import { cutAt, pages, table } from '../parts/table';
+import { cutAt, pages } from '../parts/lists';
 import { appOf, type Route } from '../router';
 import type { Found, GroupRow } from '../types';
 import { reportTable } from './group';
@@ -20,7 +21,7 @@ const hits = (groups: GroupRow[]) => table('Groups', [
   { title: 'Cause', cell: (g) => cause(g.cause) },
   { title: 'Lost', number: true, cell: (g) => duration(g.total_ms) },
   { title: 'Hangs', number: true, cell: (g) => count(g.count) },
-], groups, true);
+], groups, { wide: true });
 
 export async function search(route: Route): Promise<View> {
   const words = (route.choices.get('q') || '').trim(), app = appOf(route);

@@ -4,11 +4,11 @@
 
 import * as api from '../api';
 import { setStay, signOut, stays } from '../key';
-import { make, type Child } from '../parts/dom';
+import { make, type Child } from '../dom/element';
+import { table } from '../dom/table';
 import { count, moment, named } from '../parts/format';
 import { choice } from '../parts/marks';
 import { empty, failed, loaded, say, section } from '../parts/states';
-import { table } from '../parts/table';
 import type { Key, Settings } from '../types';
 import type { View } from './page';
 
@@ -45,7 +45,7 @@ function keyTable(keys: Key[]): HTMLElement {
     { title: 'Made', cell: (k) => moment(k.made_ms) },
     { title: 'Last used', cell: (k) => (k.last_used_ms ? moment(k.last_used_ms) : 'never') },
     { title: 'Remove', hidden: true, cell: (k) => removeButton(k) },
-  ], keys, true);
+  ], keys, { wide: true });
 }
 
 function newKey(): HTMLElement {

@@ -3,7 +3,7 @@
 // Lines over days, by uPlot: a line a version, and a mark where a version was first seen.
 
 import uPlot from 'uplot';
-import { colour, onScheme, picture } from './dom';
+import { make } from '../dom/element';
 
 export interface Line { name: string; values: (number | null)[] }
 export interface Mark { day: number; name: string }
@@ -14,6 +14,31 @@ const LABEL_MAX = 24; // characters of a mark
 const DAY_S = 86400;
 const DAYS_APART = [1, 2, 4, 7, 14, 28, 56, 91, 182, 364]; // labels of the x axis: less than a day would repeat one
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+
+// A host for a chart. A chart measures its host, so `draw` runs once the host is on the page.
+function hostOf(label: string, draw: (host: HTMLElement) => void): HTMLElement {
+  const host = make('div.chart', { role: 'group', 'aria-label': label });
+  const start = new ResizeObserver(() => {
+    if (host.clientWidth === 0) return;
+    start.disconnect();
+    draw(host);
+  });
+  start.observe(host);
+  return host;
+}
+
+// A colour of the style sheet, as the present scheme (light or dark) has it.
+const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+
+// Redraws when the user's scheme changes, as long as the element is on the page.
+function onScheme(element: Element, redraw: () => void): void {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const change = () => {
+    if (element.isConnected) redraw();
+    else dark.removeEventListener('change', change);
+  };
+  dark.addEventListener('change', change);
+}
 
 // As wide as the longest label of the y axis.
 function axisSize(plot: uPlot, labels: string[] | null): number {
@@ -55,7 +80,7 @@ function drawMarks(plot: uPlot, marks: Mark[]): void {
 
 export function chart(label: string, days: number[], lines: Line[], marks: Mark[], unit: string): HTMLElement {
   const data = [days.map((day) => day * DAY_S), ...lines.map((line) => line.values)] as uPlot.AlignedData;
-  return picture('div.chart', label, (host) => {
+  return hostOf(label, (host) => {
     const draw = () => {
       const axis = { stroke: colour('dim'), grid: { stroke: colour('line'), width: 1 }, ticks: { stroke: colour('line'), width: 1 }, font: FONT };
       const plot = new uPlot({

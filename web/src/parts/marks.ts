@@ -5,7 +5,7 @@
 import type { GroupRow, State } from '../types';
 import { address } from '../router';
 import { CAUSES, KINDS } from '../words';
-import { make, svg, type Child } from './dom';
+import { make, svg, type Child } from '../dom/element';
 
 /** What the pages' words mean: tooltips, and the list in the help. */
 export const WORDS = {

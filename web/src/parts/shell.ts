@@ -3,7 +3,7 @@
 // What is around each page: the menu, the search field, the keys, the help.
 
 import { address, appOf, go, type Route } from '../router';
-import { byId, make } from './dom';
+import { byId, make } from '../dom/element';
 import { WORDS } from './marks';
 
 const PAGES: [string, string, string][] = [['overview', 'Overview', 'o'], ['compare', 'Compare', 'c'], ['reports', 'Reports', 'r'], ['settings', 'Settings', 's']];

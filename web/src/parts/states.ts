@@ -3,7 +3,7 @@
 // The states of a section: it loads, it has nothing, it failed, it shows something.
 
 import { Missing, Refused } from '../api';
-import { add, make, type Child } from './dom';
+import { add, make, type Child } from '../dom/element';
 
 export function section(title: string, ...children: Child[]): HTMLElement {
   return make('section', null, title ? make('h2', null, title) : null, ...children);

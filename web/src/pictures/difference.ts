@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // The difference flame graph: two versions in one picture. Signs before the names say what the colours say.
+import { make } from '../dom/element';
+import { table } from '../dom/table';
 import { difference, stepOf } from './difference_layout';
 import type { Change, Side } from './difference_layout';
-import { element, table } from './dom';
 import { flameGraph } from './flame';
 import type { Skin } from './flame';
 import { duration } from './text';
+
+const ROWS_MAX = 100;
 
 function changeText({ before, after }: Change): string {
   if (before === 0) return 'new';
@@ -40,13 +43,13 @@ export function differenceGraph(from: Side, to: Side, unit = ''): HTMLElement {
       const { name, place, own } = nodes[at];
       return [name, place, `${from.label}: ${time(change.before)}, ${to.label}: ${time(change.after)}`, changeText(change), own ? 'of the app' : ''].filter(Boolean).join(' · ');
     },
-    table: () => table([
-      { title: 'Function', cell: (r) => element('code', { dir: 'ltr' }, r.node.name) },
+    table: () => table('Largest changes first', [
+      { title: 'Function', cell: (r) => make('code', { dir: 'ltr' }, r.node.name) },
       { title: 'Place', cell: (r) => r.node.place },
       { title: from.label, number: true, cell: (r) => time(r.change.before) },
       { title: to.label, number: true, cell: (r) => time(r.change.after) },
       { title: 'Change', number: true, cell: (r) => changeText(r.change) },
-    ], largest, 'Largest changes first'),
+    ], largest, { most: ROWS_MAX }),
   });
   return flameGraph(both.tree, { skin, invertible: false, empty: 'No report of these versions has a stack.' });
 }

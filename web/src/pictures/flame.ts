@@ -2,7 +2,8 @@
 //
 // The flame graph: a canvas with a flame's boxes, led by pointer and keyboard. What a box looks like and says is its
 // skin's: that of one tree is here, that of two is in difference.ts.
-import { element, legend, tableBelow, table } from './dom';
+import { make } from '../dom/element';
+import { asTable, table } from '../dom/table';
 import { boxesOf, find, makeIndex, nextNode, nodeAt, viewOf } from './flame_layout';
 import type { Box, FlameIndex, Found, Step, View } from './flame_layout';
 import { Surface } from './surface';
@@ -10,6 +11,8 @@ import type { Pen } from './surface';
 import { duration, fitted, percent } from './text';
 import { functionTimes, invert } from './tree';
 import type { StackTree } from './tree';
+
+const ROWS_MAX = 100; // of the table
 
 export interface Skin {
   name: string; // "Flame graph"
@@ -52,20 +55,20 @@ export function plainSkin(tree: StackTree): Skin {
       if (!n) return '';
       return [n.name, n.place, `${duration(n.ms)}, ${percent(n.ms, tree.totalMs)}`, n.own ? 'of the app' : ''].filter(Boolean).join(' · ');
     },
-    table: () => table([
-      { title: 'Function', cell: (r) => element('code', { dir: 'ltr' }, r.name) },
+    table: () => table('Time by function', [
+      { title: 'Function', cell: (r) => make('code', { dir: 'ltr' }, r.name) },
       { title: 'Place', cell: (r) => r.place },
       { title: 'Of the app', cell: (r) => (r.own ? 'yes' : 'no') },
       { title: 'In it', number: true, cell: (r) => duration(r.selfMs) },
       { title: 'In it or below', number: true, cell: (r) => duration(r.ms) },
       { title: 'Share', number: true, cell: (r) => percent(r.ms, tree.totalMs) },
-    ], functionTimes(tree), 'Time by function'),
+    ], functionTimes(tree), { most: ROWS_MAX }),
   };
 }
 
 /** Its element; a page puts it where it wants it. */
 export function flameGraph(tree: StackTree, options: FlameOptions = {}): HTMLElement {
-  if (!(tree.totalMs > 0)) return element('p.dim', {}, options.empty ?? 'No report of this group has a stack.');
+  if (!(tree.totalMs > 0)) return make('p.dim', {}, options.empty ?? 'No report of this group has a stack.');
   return new Flame(tree, options).root;
 }
 
@@ -81,7 +84,7 @@ function labelIn(context: CanvasRenderingContext2D, mark: string, name: string, 
 }
 
 class Flame {
-  readonly root = element('figure.picture.flame');
+  readonly root = make('figure.picture.flame');
   private tree!: StackTree;
   private index!: FlameIndex;
   private skin!: Skin;
@@ -92,13 +95,13 @@ class Flame {
   private hovered = -1;
   private boxes: Box[] = [];
   private readonly surface: Surface;
-  private readonly scroll = element('div.flame-scroll');
-  private readonly tall = element('div.flame-tall');
-  private readonly says = element('p.picture-says', { role: 'status' });
-  private readonly matches = element('output.dim');
-  private readonly search = element('input', { type: 'search', placeholder: 'Search functions', 'aria-label': 'Search functions', autocomplete: 'off', spellcheck: 'false' });
-  private readonly reset = element('button', { type: 'button', disabled: '' }, 'Reset zoom');
-  private below: HTMLElement = element('div');
+  private readonly scroll = make('div.flame-scroll');
+  private readonly tall = make('div.flame-tall');
+  private readonly says = make('p.picture-says', { role: 'status' });
+  private readonly matches = make('output.dim');
+  private readonly search = make('input', { type: 'search', placeholder: 'Search functions', 'aria-label': 'Search functions', autocomplete: 'off', spellcheck: 'false' });
+  private readonly reset = make('button', { type: 'button', disabled: '' }, 'Reset zoom');
+  private below: HTMLElement = make('div');
 
   constructor(private readonly whole: StackTree, private readonly options: FlameOptions) {
     this.surface = new Surface(this.scroll, (pen) => this.paint(pen));
@@ -108,16 +111,22 @@ class Flame {
     canvas.setAttribute('aria-roledescription', 'flame graph');
     this.tall.append(canvas);
     this.scroll.append(this.tall);
-    const bar = element('div.picture-bar', {}, this.search, this.options.invertible === false ? null : this.inverter(), this.reset, this.matches);
+    const bar = make('div.picture-bar', {}, this.search, this.options.invertible === false ? null : this.inverter(), this.reset, this.matches);
     this.take(whole);
-    this.root.append(bar, legend(this.skin.legend), this.scroll, this.says, this.below);
+    this.root.append(bar, this.legend(), this.scroll, this.says, this.below);
     this.listen();
   }
 
+  /** Coloured signs with their words. */
+  private legend(): HTMLElement {
+    return make('ul.picture-legend', {}, ...this.skin.legend.map((entry) =>
+      make('li', {}, make(`span.sign.${entry.sign}`, { 'aria-hidden': 'true' }), entry.text)));
+  }
+
   private inverter(): HTMLElement {
-    const box = element('input', { type: 'checkbox' });
+    const box = make('input', { type: 'checkbox' });
     box.addEventListener('change', () => this.take(box.checked ? invert(this.whole) : this.whole));
-    return element('label.picture-check', { title: 'Innermost functions at the top, their callers below' }, box, 'Inverted');
+    return make('label.picture-check', { title: 'Innermost functions at the top, their callers below' }, box, 'Inverted');
   }
 
   private take(tree: StackTree): void {
@@ -133,7 +142,7 @@ class Flame {
     this.scroll.scrollTop = 0;
     this.surface.setHeight(height);
     this.surface.canvas.setAttribute('aria-label', `${this.skin.name}, ${duration(tree.totalMs)}, ${rows} levels. Arrow keys walk, Enter zooms, Escape resets. A table follows.`);
-    const below = tableBelow('As a table', () => this.skin.table());
+    const below = asTable(() => this.skin.table());
     this.below.replaceWith(below);
     this.below = below;
     this.zoom(-1);

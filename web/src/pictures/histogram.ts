@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // How long hangs took: a bar for each doubling of the time.
-import { element, table, tableBelow } from './dom';
+import { make } from '../dom/element';
+import { asTable, table } from '../dom/table';
 import { barsOf, medianBin, ticks, readBins } from './histogram_layout';
 import type { Bin } from './histogram_layout';
 import { Surface } from './surface';
@@ -15,13 +16,13 @@ const TOP = 18;
 /** `what` is what is counted: "hangs". */
 export function histogram(durations: unknown, what = 'hangs'): HTMLElement {
   const bins = readBins(durations);
-  return bins.length > 0 ? new Histogram(bins, what).root : element('p.dim', {}, `There are no ${what}.`);
+  return bins.length > 0 ? new Histogram(bins, what).root : make('p.dim', {}, `There are no ${what}.`);
 }
 
 class Histogram {
-  readonly root = element('figure.picture.histogram');
+  readonly root = make('figure.picture.histogram');
   private readonly surface: Surface;
-  private readonly says = element('p.picture-says', { role: 'status' });
+  private readonly says = make('p.picture-says', { role: 'status' });
   private readonly total: number;
   private readonly median: number;
   private current = -1;
@@ -29,7 +30,7 @@ class Histogram {
   constructor(private readonly bins: Bin[], private readonly what: string) {
     this.total = bins.reduce((sum, bin) => sum + bin.count, 0);
     this.median = medianBin(bins);
-    const place = element('div');
+    const place = make('div');
     this.surface = new Surface(place, (pen) => this.paint(pen));
     const { canvas } = this.surface;
     canvas.tabIndex = 0;
@@ -37,11 +38,11 @@ class Histogram {
     canvas.setAttribute('aria-roledescription', 'histogram');
     canvas.setAttribute('aria-label', `Durations of ${this.total.toLocaleString('en')} ${what}, from ${duration(bins[0].from)} to ${duration(bins[bins.length - 1].to)}. Left and right walk. A table follows.`);
     place.append(canvas);
-    this.root.append(place, this.says, tableBelow('As a table', () => table([
+    this.root.append(place, this.says, asTable(() => table('Durations', [
       { title: 'Duration', cell: (r) => `${duration(r.from)} to ${duration(r.to)}` },
       { title: `Number of ${what}`, number: true, cell: (r) => r.count.toLocaleString('en') },
       { title: 'Share', number: true, cell: (r) => percent(r.count, this.total) },
-    ], bins, 'Durations')));
+    ], bins)));
     this.surface.setHeight(HEIGHT);
     const under = (event: PointerEvent): void => this.choose(Math.floor(((event.clientX - canvas.getBoundingClientRect().left) / Math.max(1, this.surface.size.width)) * bins.length));
     canvas.addEventListener('pointermove', under);

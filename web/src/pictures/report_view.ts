@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The page of one report: in the dashboard, and in the file of `hangdog show --html`.
+import { make, save } from '../dom/element';
+import { unfold } from '../dom/table';
 import { CAUSES, KINDS } from '../words';
-import { element } from './dom';
 import { flameGraph } from './flame';
 import { ReportModel } from './report';
 import type { NamedFrame, ThreadLine } from './report';
@@ -23,36 +24,32 @@ const TEXT_MAX = 100000; // characters: more takes a browser seconds to lay out
 // A kind of a later version stays as it is.
 const nounOf = (kind: unknown): string => (typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? KINDS[kind].noun : cleanName(kind) || 'report');
 
-const section = (title: string, ...children: (Node | null)[]): HTMLElement => element('section', {}, element('h2', {}, title), ...children);
+const section = (title: string, ...children: (Node | null)[]): HTMLElement => make('section', {}, make('h2', {}, title), ...children);
 
 /** A list of frames, innermost first; the app's own are set off. */
 export function frameList(frames: NamedFrame[]): HTMLElement {
-  const list = element('ol.frames', {}, ...frames.slice(0, FRAMES_MAX).map((frame) =>
-    element(frame.own ? 'li.own' : 'li', {},
-      frame.share > 0 ? element('span.share', {}, percent(frame.share, 1)) : null,
-      element('code', { dir: 'ltr' }, frame.name), ' ',
-      element('span.dim', {}, [frame.place, frame.inlined ? 'inlined' : ''].filter(Boolean).join(', ')))));
+  const list = make('ol.frames', {}, ...frames.slice(0, FRAMES_MAX).map((frame) =>
+    make(frame.own ? 'li.own' : 'li', {},
+      frame.share > 0 ? make('span.share', {}, percent(frame.share, 1)) : null,
+      make('code', { dir: 'ltr' }, frame.name), ' ',
+      make('span.dim', {}, [frame.place, frame.inlined ? 'inlined' : ''].filter(Boolean).join(', ')))));
   const left = frames.length - FRAMES_MAX;
   if (left <= 0) return list;
-  return element('div', {}, list, element('p.dim', {}, `${left.toLocaleString('en')} more frames are in the JSON.`));
+  return make('div', {}, list, make('p.dim', {}, `${left.toLocaleString('en')} more frames are in the JSON.`));
 }
 
 function threadDetails(thread: ThreadLine): HTMLElement {
-  const details = element('details', {}, element('summary', {},
-    element('b', {}, thread.name), ` ${thread.tid || ''} `, element('span.dim', {}, [thread.watched ? 'watched' : '', thread.doing].filter(Boolean).join(', '))));
-  details.addEventListener('toggle', () => {
-    if (details.childElementCount > 1) return;
-    details.append(thread.frames.length > 0 ? frameList(thread.frames) : element('p.dim', {}, thread.error || 'It has no stack.'));
-  });
-  return details;
+  const doing = [thread.watched ? 'watched' : '', thread.doing].filter(Boolean).join(', ');
+  return unfold('details', [make('b', {}, thread.name), ` ${thread.tid || ''} `, make('span.dim', {}, doing)],
+    () => (thread.frames.length > 0 ? frameList(thread.frames) : make('p.dim', {}, thread.error || 'It has no stack.')));
 }
 
 function figures(model: ReportModel): HTMLElement {
   const process = looseObject(model.whole.process);
   const samples = looseObject(model.whole.samples);
-  const figure = (value: string, what: string): HTMLElement | null => (value ? element('div.figure', {}, element('b', {}, value), element('span', {}, what)) : null);
+  const figure = (value: string, what: string): HTMLElement | null => (value ? make('div.figure', {}, make('b', {}, value), make('span', {}, what)) : null);
   const cpu = cleanNumber(process.cpu_percent);
-  return element('div.figures', {},
+  return make('div.figures', {},
     figure(duration(model.durationMs), 'long'),
     figure(cleanNumber(model.whole.threshold_ns) ? duration(cleanNumber(model.whole.threshold_ns) / 1e6) : '', 'threshold'),
     figure(cleanNumber(samples.taken) ? cleanNumber(samples.taken).toLocaleString('en') : '', 'samples'),
@@ -65,11 +62,11 @@ function causeLine(model: ReportModel): HTMLElement | null {
   const kind = typeof model.cause.kind === 'string' ? model.cause.kind : '';
   if (!kind) return null;
   const known = Object.hasOwn(CAUSES, kind);
-  const badge = element('span.cause', {}, known ? CAUSES[kind].label : cleanName(kind));
+  const badge = make('span.cause', {}, known ? CAUSES[kind].label : cleanName(kind));
   if (known) badge.classList.add(kind);
   const share = cleanNumber(model.cause.share);
   const detail = cleanName(model.cause.detail, 2000);
-  return element('p', {}, badge, share ? ` ${percent(share, 1)} of the time` : '', detail ? `: ${detail}` : '');
+  return make('p', {}, badge, share ? ` ${percent(share, 1)} of the time` : '', detail ? `: ${detail}` : '');
 }
 
 function systemRows(model: ReportModel): HTMLElement {
@@ -84,31 +81,22 @@ function systemRows(model: ReportModel): HTMLElement {
     ['CPUs', cleanNumber(host.cpus) ? String(cleanNumber(host.cpus)) : ''], ['Memory', memory ? `${(memory / 2 ** 30).toFixed(1)} GiB` : ''],
     ['Report', cleanName(model.whole.id)], ['Fingerprint', cleanName(model.whole.fingerprint)],
   ];
-  return element('dl.facts', {}, ...rows.filter(([, value]) => value).flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]));
-}
-
-function save(text: string, name: string): void {
-  const link = element('a', { href: URL.createObjectURL(new Blob([text], { type: 'application/json' })), download: name });
-  link.click();
-  URL.revokeObjectURL(link.href);
+  return make('dl.facts', {}, ...rows.filter(([, value]) => value).flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]));
 }
 
 function jsonSection(model: ReportModel): HTMLElement {
   const { page: _page, ...report } = model.whole;
-  const raw = element('details', {}, element('summary', {}, 'Show the JSON'));
   const text = (): string => JSON.stringify(report, (name, value: unknown) => (name === 'own' ? undefined : value), 2);
-  raw.addEventListener('toggle', () => {
-    if (raw.childElementCount === 1) raw.append(longText(text()));
-  });
+  const raw = unfold('details', 'Show the JSON', () => longText(text()));
   const id = typeof report.id === 'string' && /^[\w-]{1,64}$/.test(report.id) ? report.id : 'report';
-  const button = element('button', { type: 'button' }, 'Download the JSON');
-  button.addEventListener('click', () => save(text(), `${id}.json`));
-  return section('JSON', element('p', {}, button), raw);
+  const file = (): Blob => new Blob([text()], { type: 'application/json' });
+  const button = make('button', { type: 'button', click: () => save(file(), `${id}.json`) }, 'Download the JSON');
+  return section('JSON', make('p', {}, button), raw);
 }
 
 function longText(text: string): HTMLElement {
-  const start = element('pre', { tabindex: 0, dir: 'ltr' }, visibleText(text.slice(0, TEXT_MAX)));
-  return text.length <= TEXT_MAX ? start : element('div', {}, start, element('p.dim', {}, `${(text.length - TEXT_MAX).toLocaleString('en')} more characters are left out here.`));
+  const start = make('pre', { tabindex: 0, dir: 'ltr' }, visibleText(text.slice(0, TEXT_MAX)));
+  return text.length <= TEXT_MAX ? start : make('div', {}, start, make('p.dim', {}, `${(text.length - TEXT_MAX).toLocaleString('en')} more characters are left out here.`));
 }
 
 /** The elements of a report's page, for its main part. */
@@ -126,18 +114,18 @@ export function reportView(report: unknown, words: ReportWords = {}): HTMLElemen
   const holder = owner ? threads.find((thread) => thread.tid === owner) : undefined;
   const stackOf = (at: number): HTMLElement => frameList(model.stack(at));
   return [
-    element('header.report-title', {},
-      element('h1', {}, `${nounOf(kind).replace(/^./, (c) => c.toUpperCase())} of ${duration(model.durationMs)}`,
-        name ? ' in ' : null, name ? element('code', { dir: 'ltr' }, name) : null),
-      element('p.dim', {}, [cleanName(words.place) || first?.place, `${cleanName(app.name)} ${cleanName(app.version)}`.trim(), when].filter(Boolean).join(' · '))),
+    make('header.report-title', {},
+      make('h1', {}, `${nounOf(kind).replace(/^./, (c) => c.toUpperCase())} of ${duration(model.durationMs)}`,
+        name ? ' in ' : null, name ? make('code', { dir: 'ltr' }, name) : null),
+      make('p.dim', {}, [cleanName(words.place) || first?.place, `${cleanName(app.name)} ${cleanName(app.version)}`.trim(), when].filter(Boolean).join(' · '))),
     causeLine(model),
     figures(model),
     section('Where the time went', flameGraph(model.tree, { empty: 'This report has no stack.' })),
     section('What the thread did over time', timelinePicture(report, stackOf)),
-    hot.length > 0 ? section('The stack with the most time', element('p.dim', {}, 'Innermost function first; functions of the app are set off.'), frameList(hot)) : null,
-    holder ? section(`The lock's owner: thread ${holder.name} ${holder.tid}`, holder.frames.length > 0 ? frameList(holder.frames) : element('p.dim', {}, holder.error || 'It has no stack.')) : null,
-    threads.length > 0 ? section(`All threads (${threads.length.toLocaleString('en')})`, element('div.threads', {}, ...threads.slice(0, THREADS_MAX).map(threadDetails)),
-      threads.length > THREADS_MAX ? element('p.dim', {}, `${(threads.length - THREADS_MAX).toLocaleString('en')} more threads are in the JSON.`) : null) : null,
+    hot.length > 0 ? section('The stack with the most time', make('p.dim', {}, 'Innermost function first; functions of the app are set off.'), frameList(hot)) : null,
+    holder ? section(`The lock's owner: thread ${holder.name} ${holder.tid}`, holder.frames.length > 0 ? frameList(holder.frames) : make('p.dim', {}, holder.error || 'It has no stack.')) : null,
+    threads.length > 0 ? section(`All threads (${threads.length.toLocaleString('en')})`, make('div.threads', {}, ...threads.slice(0, THREADS_MAX).map(threadDetails)),
+      threads.length > THREADS_MAX ? make('p.dim', {}, `${(threads.length - THREADS_MAX).toLocaleString('en')} more threads are in the JSON.`) : null) : null,
     section('Program and system', systemRows(model)),
     words.text ? section('As hangdog show prints it', longText(words.text)) : null,
     jsonSection(model),

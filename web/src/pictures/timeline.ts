@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What the thread did over the time of a hang: a lane for each, and the stack of the sample under the pointer.
-import { element, table, tableBelow } from './dom';
+import { make } from '../dom/element';
+import { asTable, table } from '../dom/table';
 import { Surface } from './surface';
 import type { Pen } from './surface';
 import { duration, percent } from './text';
@@ -18,16 +19,16 @@ const ROWS_MAX = 500;
 /** `stackOf` makes the list of frames of a stack of the report. */
 export function timelinePicture(report: unknown, stackOf: (stack: number) => HTMLElement): HTMLElement {
   const timeline = readTimeline(report);
-  return timeline.at.length > 0 ? new Lanes(timeline, stackOf).root : element('p.dim', {}, 'This report has no samples over time.');
+  return timeline.at.length > 0 ? new Lanes(timeline, stackOf).root : make('p.dim', {}, 'This report has no samples over time.');
 }
 
 class Lanes {
-  readonly root = element('figure.picture.timeline');
+  readonly root = make('figure.picture.timeline');
   private readonly lanes: Doing[];
   private readonly sums: Map<Doing, number>;
   private readonly surface: Surface;
-  private readonly says = element('p.picture-says', { role: 'status' });
-  private readonly stack = element('div.timeline-stack');
+  private readonly says = make('p.picture-says', { role: 'status' });
+  private readonly stack = make('div.timeline-stack');
   private sample = -1;
   private shownStack = -2;
   private pieces: { width: number; of: ReturnType<typeof piecesOf>[] } = { width: -1, of: [] };
@@ -35,7 +36,7 @@ class Lanes {
   constructor(private readonly timeline: Timeline, private readonly stackOf: (stack: number) => HTMLElement) {
     this.sums = totals(timeline);
     this.lanes = DOINGS.filter((doing) => this.sums.has(doing));
-    const place = element('div.timeline-place');
+    const place = make('div.timeline-place');
     this.surface = new Surface(place, (pen) => this.paint(pen));
     const { canvas } = this.surface;
     canvas.tabIndex = 0;
@@ -43,7 +44,7 @@ class Lanes {
     canvas.setAttribute('aria-roledescription', 'timeline');
     canvas.setAttribute('aria-label', `Timeline of ${duration(timeline.endMs)}, ${timeline.at.length.toLocaleString('en')} samples: ${this.words()}. Left and right walk from sample to sample. A table follows.`);
     place.append(canvas);
-    this.root.append(place, this.says, this.stack, tableBelow('As a table', () => this.table()));
+    this.root.append(place, this.says, this.stack, asTable(() => this.table()));
     this.surface.setHeight(this.lanes.length * (window.innerWidth < NARROW ? NARROW_LANE : LANE) + AXIS);
     this.listen();
     this.say();
@@ -82,7 +83,7 @@ class Lanes {
     const stack = this.timeline.stack[sample] ?? -1;
     if (stack !== this.shownStack) {
       this.shownStack = stack;
-      this.stack.replaceChildren(stack >= 0 ? this.stackOf(stack) : element('p.dim', {}, 'This sample has no stack.'));
+      this.stack.replaceChildren(stack >= 0 ? this.stackOf(stack) : make('p.dim', {}, 'This sample has no stack.'));
     }
     this.say();
     this.surface.redraw();
@@ -149,12 +150,12 @@ class Lanes {
         last.count += 1;
       } else rows.push({ from: at[i], until: end[i], doing: doing[i], syscall: syscall[i], count: 1 });
     }
-    return table([
+    return table('What the thread did over time', [
       { title: 'At', number: true, cell: (r) => duration(r.from) },
       { title: 'For', number: true, cell: (r) => duration(r.until - r.from) },
       { title: 'The thread', cell: (r) => DOING_WORDS[DOINGS[r.doing]] },
       { title: 'System call', cell: (r) => r.syscall },
       { title: 'Samples', number: true, cell: (r) => r.count.toLocaleString('en') },
-    ], rows, 'What the thread did over time', ROWS_MAX);
+    ], rows, { most: ROWS_MAX });
   }
 }
