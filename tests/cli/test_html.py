@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -13,6 +14,9 @@ import unittest
 from support_browser import Browser, Chromium
 from support_fleet import Collector, need_fleet, sample_report, small_report
 from support_run import HANGDOG, PATIENCE, SANITIZER, SOURCE, environment, main
+
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import words_def  # pylint: disable=wrong-import-position
 
 DASHBOARD = os.path.join(SOURCE, "build/dashboard/app.js")
 TAKEN = "document.documentElement.dataset.taken='yes';alert(1);fetch('http://127.0.0.1:9/')"
@@ -144,6 +148,21 @@ class Html(Pages):
                 self.assert_harmless(browser)
                 self.assertEqual(1, len([url for url in browser.requests() if url.startswith("file://")]))
                 self.picture(browser, name)
+
+    def test_the_words_of_kinds_and_causes(self):
+        """Each is what words.def says, as the command prints it, and in its colour."""
+        words = words_def.words(SOURCE)
+        for row in words["cause"][-3:] + words["cause"][:1]:  # the newest ones, and one that was always there
+            with self.subTest(row["word"]):
+                browser = self.open({**self.report, "cause": {"kind": row["word"], "share": 1}})
+                badge = browser.value("(() => { const b = document.querySelector('.cause'); return [b.innerText, getComputedStyle(b).color,"
+                                      " getComputedStyle(document.documentElement).getPropertyValue('--%s')] })()" % row["colour"])
+                red, green, blue = (int(badge[2][i:i + 2], 16) for i in (1, 3, 5))
+                self.assertEqual([row["label"], "rgb(%d, %d, %d)" % (red, green, blue)], badge[:2])
+        for kind, noun in (("too-many-threads", "Hang"), ("frame-drop", "Long frame"), ("fatal-hang", "Fatal hang"), ("crash", "Crash")):
+            with self.subTest(kind):
+                browser = self.open({**self.report, "kind": kind})
+                self.assertRegex(browser.value("document.querySelector('h1').innerText"), r"\A%s of [\d.]+ m?s in " % noun)
 
     def test_the_keyboard_walks_the_flame_graph(self):
         browser = self.open(self.report)
