@@ -130,7 +130,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     i->monitor.ring.borrowed_until = astray ? UINT64_MAX : 0;
     i->monitor.look_ns = settings->interval_ns;
     i->worker = (struct hd_worker *)(void *)more;
-    i->worker->run = r;
+    hd_worker_give_run(i->worker, r);
     r->record = record != NULL ? record : (struct hd_record *)(void *)(more + record_at());
     if (record == NULL) {
         own_record(r->record);

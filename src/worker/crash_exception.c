@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The uncaught exception is on libstdc++'s list of those that a thread handles. That list is the
- * thread's own, so the thread itself asks libstdc++ for it; all else is read here, by reads that may fail.
- * what() is a function of the program's, which is not called: two classes of the standard library have the
- * text at a known place, and so have the classes made from these that do not say something else. Worker: no
- * allocation.
+ * libstdc++ keeps a list of the exceptions that a thread handles; the uncaught one is on it. The list is the
+ * thread's own, so the thread itself asks libstdc++ for its address. The worker reads all else from memory,
+ * by reads that may fail. It does not call what(), which is the program's code. Two classes of the standard
+ * library have the text at a known offset, and so have classes derived from them. Worker.
  *
  * The layouts are those of the C++ ABI and of libstdc++ (unwind-cxx.h), on all 64-bit machines.
  */
 #include "worker/crash_exception.h"
 
-#define ABORT_FRAMES 12u                           /* from abort() to libstdc++ there are some five */
+#define ABORT_FRAMES 12u                           /* there are about five from abort() to libstdc++ */
 #define CLASS_PRIMARY UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
 #define CLASS_DEPENDENT (CLASS_PRIMARY + 1)        /* thrown again by std::rethrow_exception */
-#define WHAT_SLOT 2u                               /* of std::exception's virtual functions */
-#define STRING_HEADER 24u                          /* length, capacity, references: before the text */
+#define WHAT_SLOT 2u                               /* index of what() in std::exception's virtual functions */
+#define STRING_HEADER 24u                          /* length, capacity, references: in front of the text */
 #define STRING_BYTES_MAX (UINT64_C(1) << 24)
 
 struct header { /* __cxa_exception; the thrown object is behind it */
@@ -27,10 +26,11 @@ static bool read_u64(const struct hd_modules *m, uint64_t at, uint64_t *value) {
     return hd_memory_read(&m->memory, at, value, sizeof *value);
 }
 
-/* libstdc++, from what ends a program on the stack; -1: it ended otherwise. Only there is it safe to ask: the
- * thread has used its list a moment ago, and holds no lock of malloc's. */
+/* The module libstdc++, if a function that ends a program for an exception is on the stack; else -1. Only
+ * then is it safe to let the thread call libstdc++: it has just used its list, and does not have malloc's
+ * lock. */
 static int find_runtime(struct hd_modules *m, const struct hd_frame *frames, uint32_t count) {
-    /* The last one ends a program whose exception would leave a function that is noexcept. */
+    /* the second: an exception would leave a function that is noexcept */
     static const char ends[][24] = {"_ZSt9terminatev", "__gxx_personality_v0"};
     for (uint32_t i = 0; i < count && i < ABORT_FRAMES; i++) {
         int module = frames[i].start != 0 ? hd_modules_at(m, frames[i].start) : -1;
@@ -43,7 +43,7 @@ static int find_runtime(struct hd_modules *m, const struct hd_frame *frames, uin
     return -1;
 }
 
-/* The thrown object; 0: there is none of a known layout. */
+/* The thrown object; 0: there is none, or its layout is not known. */
 static uint64_t find_object(const struct hd_modules *m, uint64_t globals) {
     struct header caught;
     uint64_t at;
@@ -51,12 +51,12 @@ static uint64_t find_object(const struct hd_modules *m, uint64_t globals) {
         return 0;
     }
     if (caught.exception_class == CLASS_DEPENDENT) {
-        return caught.type; /* there it is the object thrown at first */
+        return caught.type; /* a rethrown exception: the object thrown first */
     }
     return caught.exception_class == CLASS_PRIMARY ? at + sizeof caught : 0;
 }
 
-/* A text of at most `bytes` - 1 bytes, of which the last may be in a page that is not there. */
+/* Reads a text of at most `bytes` - 1 bytes. Its last bytes may be in a page that is not mapped. */
 static void read_text(const struct hd_modules *m, uint64_t at, size_t length, char *out, size_t bytes) {
     size_t n = 0;
     while (n < length && n < bytes - 1 && hd_memory_read(&m->memory, at + n, out + n, 1) && out[n] != 0) {
@@ -71,11 +71,11 @@ static void read_type(const struct hd_modules *m, uint64_t object, struct hd_cra
     if (read_u64(m, object - sizeof(struct header), &type) && read_u64(m, type + 8, &name) &&
         hd_memory_read(&m->memory, name, &first, 1)) {
         read_text(m, name + (first == '*'), SIZE_MAX, out->type,
-                  sizeof out->type); /* '*': of one module only */
+                  sizeof out->type); /* '*' marks a type of one module */
     }
 }
 
-/* Only where its what() is the standard library's. */
+/* Reads the text only if what() is the standard library's own. */
 static void read_what(struct hd_modules *m, uint32_t runtime, uint64_t object,
                       struct hd_crash_exception *out) {
     uint64_t functions, what, text, length;

@@ -9,8 +9,8 @@
 #include "image/modules.h"
 #include "unwind/unwind.h"
 
-/* Where libstdc++ has said that the program ends: the exception that the thread which crashed handles then.
- * `frames` are that thread's, `count` of them. */
+/* Reads the exception that the crashed thread handles, if libstdc++ ended the program for it. `frames`: the
+ * thread's stack, innermost first. Without such an exception *out stays as it is. */
 void hd_crash_exception_read(struct hd_modules *m, const struct hd_frame *frames, uint32_t count,
                              struct hd_crash_exception *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A crash becomes a report: the stack of the thread that crashed, which waits in its handler meanwhile, the
- * other threads, and the hang that was open. Worker: no allocation.
+ * The thread that crashed waits in its signal handler: its stack is read in place. Worker: may wait for the
+ * disk.
  */
 #include "worker/crash_report.h"
 
@@ -15,17 +15,18 @@
 #include "record/uuid.h"
 #include "worker/crash_exception.h"
 #include "worker/facts.h"
-#include "worker/other_threads.h"
 
 #define PAGE 4096u
 
-/* The thread's stack from its stack pointer on, as far as it can be read. */
-static uint32_t copy_stack(struct hd_worker *k, uint64_t from) {
+/* ---- the stack -------------------------------------------------------------------------------- */
+
+/* Copies into `stack` from this address on, page by page, up to the first page that is not readable. */
+static uint32_t copy_stack(const struct hd_memory *memory, uint64_t from, uint8_t *stack, uint32_t size) {
     uint32_t bytes = 0;
-    while (bytes < sizeof k->others.stack) {
+    while (bytes < size) {
         uint32_t n = PAGE - (uint32_t)((from + bytes) % PAGE);
-        n = n < sizeof k->others.stack - bytes ? n : (uint32_t)sizeof k->others.stack - bytes;
-        if (!hd_memory_read(&k->modules.memory, from + bytes, k->others.stack + bytes, n)) {
+        n = n < size - bytes ? n : size - bytes;
+        if (!hd_memory_read(memory, from + bytes, stack + bytes, n)) {
             break;
         }
         bytes += n;
@@ -33,89 +34,99 @@ static uint32_t copy_stack(struct hd_worker *k, uint64_t from) {
     return bytes;
 }
 
-/* A call of a function that is not there (a null pointer): the caller is the one to name. */
-static void leave_bad_call(struct hd_worker *k, struct hd_regs *regs) {
+/* A call of an address without code, such as a null pointer: the report is to name the caller. */
+static void leave_bad_call(const struct hd_memory *memory, struct hd_regs *regs, const uint8_t *stack) {
     uint8_t byte;
-    if (!hd_memory_read(&k->modules.memory, regs->pc, &byte, sizeof byte)) {
-        hd_machine_return(regs, k->others.stack + HD_RED_ZONE);
+    if (!hd_memory_read(memory, regs->pc, &byte, sizeof byte)) {
+        hd_machine_return(regs, stack + HD_RED_ZONE);
     }
 }
 
-static uint32_t unwind(struct hd_worker *k, const struct hd_crash *crash, struct hd_walk *walk) {
+/* `stack`: a buffer of HD_STACK_BYTES_MAX. Returns the number of frames. */
+static uint32_t unwind(struct hd_stacks *s, const struct hd_crash *crash, uint8_t *stack,
+                       struct hd_walk *walk) {
     struct hd_regs regs = crash->regs;
     uint64_t from = regs.sp - HD_RED_ZONE;
-    uint32_t bytes = copy_stack(k, from);
+    uint32_t bytes = copy_stack(&s->modules.memory, from, stack, HD_STACK_BYTES_MAX);
     if (bytes < HD_RED_ZONE + sizeof(uint64_t)) {
         *walk = (struct hd_walk){.stop = HD_STOP_UNREADABLE};
-        k->frames[0] = (struct hd_frame){.pc = regs.pc, .trust = HD_TRUST_CONTEXT};
+        s->frames[0] = (struct hd_frame){.pc = regs.pc, .trust = HD_TRUST_CONTEXT};
         return 1;
     }
-    leave_bad_call(k, &regs);
-    hd_unwind(k->unwinder, &regs, k->others.stack, from, bytes, 0, k->frames, HD_FRAMES_MAX, walk);
-    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(crash->thread),
-                                          .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
-                                          .bytes = k->others.stack,
-                                          .address = from,
-                                          .size = bytes};
-    return hd_scripts_expand(&k->scripts, k->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
-                             &stack);
+    leave_bad_call(&s->modules.memory, &regs, stack);
+    hd_unwind(s->unwinder, &regs, stack, from, bytes, 0, s->frames, HD_FRAMES_MAX, walk);
+    const struct hd_script_stack copy = {.tid = hd_thread_id_tid(crash->thread),
+                                         .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
+                                         .bytes = stack,
+                                         .address = from,
+                                         .size = bytes};
+    return hd_scripts_expand(&s->scripts, s->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
+                             &copy);
 }
 
-/* The hang that was open takes the crash's place: one report has both. */
-static void take_over(struct hd_worker *k, struct hd_report *r, uint64_t at_ns) {
+/* ---- the report ------------------------------------------------------------------------------- */
+
+/* Withdraws the reports of open hangs: the crash's report has the longest hang, too. */
+static void take_over_hangs(struct hd_worker *worker, struct hd_report *r, uint64_t at_ns) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
-        struct hd_turn *h = &k->turns.turn[i];
-        uint64_t age_ns = at_ns - h->times.start_ns;
-        if (!h->used || at_ns < h->times.start_ns || age_ns < h->times.threshold_ns) {
+        struct hd_turn *turn = &worker->turns.turn[i];
+        uint64_t age_ns = at_ns - turn->times.start_ns;
+        if (!turn->used || at_ns < turn->times.start_ns || age_ns < turn->times.threshold_ns) {
             continue;
         }
         if (age_ns > r->duration_ns) {
             r->duration_ns = age_ns;
-            r->threshold_ns = h->times.threshold_ns;
-            r->loop_name = h->loop.name;
-            r->loop_thread = h->loop.thread;
+            r->threshold_ns = turn->times.threshold_ns;
+            r->loop_name = turn->loop.name;
+            r->loop_thread = turn->loop.thread;
         }
-        if (h->report.opened) {
-            hd_publish_withdraw(&k->publisher, h);
-            h->report.opened = false;
+        if (turn->report.opened) {
+            hd_publish_withdraw(&worker->publisher, turn);
+            turn->report.opened = false;
         }
     }
 }
 
-void hd_crash_report(struct hd_worker *k) {
+static void write_report(struct hd_worker *worker, const struct hd_crash *crash, const struct hd_walk *walk,
+                         const struct hd_crash_exception *exception, const struct hd_tree *tree) {
+    struct hd_publisher *p = &worker->publisher;
+    struct hd_report r;
+    struct hd_facts facts;
+    hd_facts_take(&worker->threads, &worker->process, &facts);
+    hd_describe_run(p, HD_REPORT_CRASH, &r);
+    hd_describe_threads(&facts, &r);
+    r.started_wall_ns = hd_os_wall_ns() - (hd_os_now_ns() - crash->at_ns);
+    r.started_ns = crash->at_ns;
+    r.thread_count = (int)r.thread_records + 1;
+    r.tree = tree;
+    r.hot_way = HD_WAY_SIGNALLED;
+    r.hot_stop = walk->stop;
+    r.hot_cut = walk->cut;
+    r.crash = crash;
+    r.exception = exception;
+    take_over_hangs(worker, &r, crash->at_ns);
+    hd_uuid_make(r.id, r.started_wall_ns);
+    int rc = hd_spool_write(&p->spool, &r, p->scratch, false);
+    atomic_fetch_add_explicit(&worker->run->record->hangs.reports, rc == 0, memory_order_relaxed);
+}
+
+void hd_crash_report(struct hd_worker *worker) {
     const struct hd_crash *crash = hd_crash_taken();
+    struct hd_stacks *s = &worker->stacks;
     struct hd_walk walk;
     struct hd_tree tree;
     struct hd_crash_exception exception = {.type = {0}};
     if (crash == NULL) {
         return;
     }
-    uint64_t ago_ns = hd_os_now_ns() - crash->at_ns;
-    hd_threads_capture(k, crash->thread, HD_THREAD_ID_NONE);
-    uint32_t count = unwind(k, crash, &walk);
+    hd_threads_capture(&worker->threads, crash->thread, HD_THREAD_ID_NONE);
+    uint32_t count = unwind(s, crash, worker->threads.stack, &walk);
     if (crash->signal == SIGABRT) {
-        hd_crash_exception_read(&k->modules, k->frames, count, &exception);
+        hd_crash_exception_read(&s->modules, s->frames, count, &exception);
     }
-    hd_tree_init(&tree, &k->turns.pool);
-    hd_tree_charge(&tree, hd_tree_add(&tree, k->frames, count, crash->at_ns), 1); /* it is all there is */
-    struct hd_report r;
-    struct hd_facts facts;
-    hd_facts_take(&k->others, &k->process, &facts);
-    hd_describe_run(&k->publisher, HD_REPORT_CRASH, &r);
-    hd_describe_threads(&facts, &r);
-    r.started_wall_ns = hd_os_wall_ns() - ago_ns;
-    r.started_ns = crash->at_ns;
-    r.thread_count = (int)r.thread_records + 1;
-    r.tree = &tree;
-    r.hot_way = HD_WAY_SIGNALLED;
-    r.hot_stop = walk.stop;
-    r.hot_cut = walk.cut;
-    r.crash = crash;
-    r.exception = &exception;
-    take_over(k, &r, crash->at_ns);
-    hd_uuid_make(r.id, r.started_wall_ns);
-    int rc = hd_spool_write(&k->publisher.spool, &r, k->publisher.scratch, false);
-    atomic_fetch_add_explicit(&k->run->record->hangs.reports, rc == 0, memory_order_relaxed);
+    hd_tree_init(&tree, &worker->turns.pool);
+    hd_tree_charge(&tree, hd_tree_add(&tree, s->frames, count, crash->at_ns), 1); /* the only stack */
+    write_report(worker, crash, &walk, &exception, &tree);
     hd_tree_free(&tree);
     hd_crash_written();
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report of a crash. Worker: no allocation.
+ * A job of the worker: the report of a crash. Worker.
  */
 #ifndef HD_WORKER_CRASH_REPORT_H
 #define HD_WORKER_CRASH_REPORT_H
 
-#include "worker/worker.h"
+#include "worker/state.h"
 
-/* Writes the report of a crash that waits for one, and lets the crash happen. */
-void hd_crash_report(struct hd_worker *k);
+/* Writes the report of a crash, if a thread waits for one in its handler, and lets that thread crash. */
+void hd_crash_report(struct hd_worker *worker);
 
 #endif

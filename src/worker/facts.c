@@ -10,13 +10,13 @@
 #include "cause/linux/throttled.h"
 #include "os/linux/proc_stat.h"
 
-void hd_facts_take(const struct hd_other_threads *others, const struct hd_process *process,
+void hd_facts_take(const struct hd_threads *threads, const struct hd_process *process,
                    struct hd_facts *facts) {
     memset(facts, 0, sizeof *facts);
-    facts->threads = others->thread;
-    facts->thread_frames = others->frames;
-    facts->thread_count = others->count;
-    facts->threads_left_out = others->left_out;
+    facts->threads = threads->thread;
+    facts->thread_frames = threads->frames;
+    facts->thread_count = threads->count;
+    facts->threads_left_out = threads->left_out;
     facts->rss_bytes = process->rss_bytes;
     facts->debugger = process->debugger;
 }

@@ -7,10 +7,10 @@
 
 #include "publish/publisher.h"
 #include "worker/host.h"
-#include "worker/other_threads.h"
+#include "worker/threads.h"
 
 /* The threads and the process as they were captured last; the other facts are zero. */
-void hd_facts_take(const struct hd_other_threads *others, const struct hd_process *process,
+void hd_facts_take(const struct hd_threads *threads, const struct hd_process *process,
                    struct hd_facts *facts);
 
 /* Counters now of the turn's thread, of the worker and of the control group. */

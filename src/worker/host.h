@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * What reports say of the machine and the program. Worker.
+ * The program and the system, for the head of each report. Worker.
  */
-#ifndef HD_HOST_H
-#define HD_HOST_H
+#ifndef HD_WORKER_HOST_H
+#define HD_WORKER_HOST_H
 
-#include "base/types.h"
+#include "report/report.h"
+#include "watch/run.h"
 
-struct hd_worker;
+/* The structs point to the texts. */
+struct hd_program_facts {
+    struct hd_app app;
+    struct hd_host host;
+    char os_version[64], kernel[64], executable[64];
+};
 
-/* At an instant. */
+/* The process at an instant. */
 struct hd_process {
     uint64_t rss_bytes; /* resident memory */
     bool debugger;      /* a debugger is attached */
 };
 
-/* Once, at the start. */
-void hd_host_fill(struct hd_worker *k);
+/* Once, at the worker's start. Also names the program in the record, which the process that settles a dead
+ * one reads. `proc_fd`: /proc/self. */
+void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
+                  struct hd_modules *modules);
 void hd_host_read_process(int proc_fd, struct hd_process *process);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report of kind `live`: all threads as they are now, for a thread that asked. Worker: no allocation.
+ * A job of the worker: the report of kind `live` shows all threads as they are now. Worker.
  */
 #ifndef HD_LIVE_ANSWER_H
 #define HD_LIVE_ANSWER_H
 
-#include "worker/worker.h"
+#include "worker/state.h"
 
-/* Answers the request that is there, if one is. For hd_ports.live: the preload, where nobody asks, is built
- * without it. */
-void hd_live_answer(struct hd_worker *k);
+/* Answers the request of a thread, if there is one. For ports.live: the preload has no requests, and is built
+ * without this file. */
+void hd_live_answer(struct hd_worker *worker);
 
 #endif

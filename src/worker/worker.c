@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker thread: takes the monitor's messages and calls a function for each. It may wait for a disk. No
- * allocation; the watched thread calls none of it.
+ * The loop of the worker thread: takes each message of the monitor, then the requests of other threads, then
+ * writes the reports that are due. Worker.
  */
-#include "cause/probe.h"
+#include "worker/worker.h"
+
+#include <fcntl.h>
+
 #include "os/linux/descriptor_table.h"
 #include "publish/publish.h"
 #include "publish/spool_failure.h"
 #include "watch/follow.h"
 #include "worker/blocked.h"
+#include "worker/cpu_report.h"
 #include "worker/crash_report.h"
 #include "worker/hang.h"
-#include "worker/host.h"
 #include "worker/sample.h"
 #include "worker/tracking.h"
-
-#include <fcntl.h>
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
@@ -28,199 +29,255 @@ size_t hd_worker_bytes(void) {
            round_up(hd_unwinder_bytes());
 }
 
-/* Files and mappings stay. */
-static void confine(void *worker) {
-    struct hd_worker *k = worker;
+void hd_worker_give_run(struct hd_worker *worker, struct hd_run *run) {
+    worker->run = run;
+}
+
+/* Each part gets pointers to the parts that it works with. */
+static void connect(struct hd_worker *worker) {
+    uint8_t *more = (uint8_t *)worker + round_up(sizeof *worker);
+    struct hd_publisher *p = &worker->publisher;
+    worker->stacks.unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
+    worker->threads.run = worker->run;
+    worker->threads.stacks = &worker->stacks;
+    worker->threads.probe = &worker->probe;
+    worker->threads.own = worker->own_thread;
+    p->run = worker->run;
+    p->turns = &worker->turns;
+    p->app = &worker->program.app;
+    p->host = &worker->program.host;
+    p->code = (struct hd_code){.pool = &worker->turns.pool,
+                               .modules = &worker->stacks.modules,
+                               .scripts = &worker->stacks.scripts,
+                               .executable = worker->program.executable};
+    p->marker_page = worker->marker_page;
+    p->scratch = (struct hd_report_scratch *)(void *)more;
+}
+
+/* The program changes its root folder: keeps no descriptor by which a path could leave the new one. */
+static void confine(void *ctx) {
+    struct hd_worker *worker = ctx;
     hd_capture_files_confine();
-    hd_spool_confine(&k->publisher.spool);
-    k->probe.proc_fd = hd_private_table_confine(k->probe.proc_fd);
-    k->publisher.marker_fd = hd_private_table_confine(k->publisher.marker_fd);
+    hd_spool_confine(&worker->publisher.spool);
+    worker->probe.proc_fd = hd_private_table_confine(worker->probe.proc_fd);
+    worker->publisher.marker_fd = hd_private_table_confine(worker->publisher.marker_fd);
 }
 
-/* The main thread may wait for that while the worker has much to do before it takes messages. */
-static void follow_early(const struct hd_worker *k) {
-    (void)hd_follow_answer(k->run, HD_RUN_WORKER, NULL, NULL);
+/* The main thread may wait for an answer while the worker is still at its start. */
+static void follow_early(const struct hd_worker *worker) {
+    (void)hd_follow_answer(worker->run, HD_RUN_WORKER, NULL, NULL);
 }
 
-static void connect_publisher(struct hd_worker *k) {
-    struct hd_publisher *p = &k->publisher;
-    p->run = k->run;
-    p->turns = &k->turns;
-    p->app = &k->app;
-    p->host = &k->host;
-    p->code = (struct hd_code){
-        .pool = &k->turns.pool, .modules = &k->modules, .scripts = &k->scripts, .executable = k->executable};
-    p->marker_page = k->marker_page;
-}
-
-/* On the worker: its descriptors are of its table. */
-static void init(struct hd_worker *k) {
-    uint8_t *more = (uint8_t *)k + round_up(sizeof *k);
-    k->publisher.scratch = (struct hd_report_scratch *)(void *)more;
-    k->unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
-    connect_publisher(k);
-    hd_probe_context_open(&k->probe);
-    if (k->run->settings.kept_file[0] != '\0') {
-        int kept = hd_os.open_at(AT_FDCWD, k->run->settings.kept_file, O_RDWR | O_CLOEXEC, 0);
-        atomic_store_explicit(&k->run->channel.threads.worker, k->own_thread, memory_order_relaxed);
-        atomic_store_explicit(&k->run->channel.kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
+/* Opens a file for the program's exec, which finds it by the worker's descriptor table. */
+static void open_kept_file(const struct hd_worker *worker) {
+    const char *path = worker->run->settings.kept_file;
+    struct hd_channel *channel = &worker->run->channel;
+    if (path[0] != '\0') {
+        int kept = hd_os.open_at(AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+        atomic_store_explicit(&channel->threads.worker, worker->own_thread, memory_order_relaxed);
+        atomic_store_explicit(&channel->kept_fd, kept < 0 ? 0 : kept + 1, memory_order_release);
     }
-    hd_modules_init_live(&k->modules, k->probe.mem_fd);
-    follow_early(k);
-    hd_unwinder_init(k->unwinder, &k->modules);
-    hd_scripts_init(&k->scripts, &k->modules);
-    hd_turns_init(&k->turns);
-    follow_early(k);
-    hd_host_fill(k);
-    hd_probe_context_init(&k->probe, &k->modules, hd_thread_id_tid(k->own_thread));
-    k->publisher.marker_fd =
-        k->run->settings.runtime[0] != '/'
-            ? -1
-            : hd_os.open_at(AT_FDCWD, k->run->settings.runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    follow_early(k);
-    int rc = hd_spool_open(&k->publisher.spool, k->run->settings.spool);
-    k->publisher.spool.max_reports =
-        k->run->settings.spool_reports == UINT32_MAX ? 0 : k->run->settings.spool_reports;
-    if (rc != 0) { /* noted once; the program goes on */
-        hd_spool_failure_store(k->run, rc);
+}
+
+/* A failure is in the record; the program is not disturbed. */
+static void open_spool(struct hd_publisher *p) {
+    const struct hd_settings *settings = &p->run->settings;
+    int rc = hd_spool_open(&p->spool, settings->spool);
+    p->spool.max_reports = settings->spool_reports == UINT32_MAX ? 0 : settings->spool_reports;
+    if (rc != 0) {
+        hd_spool_failure_store(p->run, rc);
+    }
+}
+
+/* On the worker thread, whose descriptor table gets all that is opened here. */
+static void start(struct hd_worker *worker) {
+    struct hd_stacks *stacks = &worker->stacks;
+    const char *runtime = worker->run->settings.runtime;
+    connect(worker);
+    hd_probe_context_open(&worker->probe);
+    open_kept_file(worker);
+    hd_modules_init_live(&stacks->modules, worker->probe.mem_fd);
+    follow_early(worker);
+    hd_unwinder_init(stacks->unwinder, &stacks->modules);
+    hd_scripts_init(&stacks->scripts, &stacks->modules);
+    hd_turns_init(&worker->turns);
+    follow_early(worker);
+    hd_host_fill(&worker->program, worker->run, worker->probe.proc_fd, &stacks->modules);
+    hd_probe_context_init(&worker->probe, &stacks->modules, hd_thread_id_tid(worker->own_thread));
+    worker->publisher.marker_fd =
+        runtime[0] == '/' ? hd_os.open_at(AT_FDCWD, runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
+    follow_early(worker);
+    open_spool(&worker->publisher);
+}
+
+/* ---- recognition ------------------------------------------------------------------------------ */
+
+static void take_verdict(void *ctx, const struct hd_loop_verdict *verdict) {
+    struct hd_worker *worker = ctx;
+    if (verdict->word == HD_LOOP_CERTAIN) {
+        hd_publish_certain(&worker->publisher, verdict->loop, verdict->generation);
+    } else {
+        hd_publish_void(&worker->publisher, verdict->loop, verdict->generation);
+    }
+}
+
+static void recognise(struct hd_worker *worker) {
+    const struct hd_run *run = worker->run;
+    const struct hd_recogniser *r = &run->ports.recogniser;
+    if (!hd_blocked_is_left(run)) {
+        r->judge(r->ctx, &(struct hd_stack_tools){.unwinder = worker->stacks.unwinder,
+                                                  .modules = &worker->stacks.modules,
+                                                  .frames = worker->stacks.frames,
+                                                  .frames_max = HD_FRAMES_MAX,
+                                                  .proc_fd = worker->probe.proc_fd,
+                                                  .ending = atomic_load_explicit(&run->channel.stop.requested,
+                                                                                 memory_order_relaxed),
+                                                  .send = take_verdict,
+                                                  .worker = worker});
+    }
+}
+
+/* The newest waits may speak against the loop whose reports are deferred. A loop that is not certain is
+ * judged each second: what is due within the next second is judged now. */
+static void recognise_last(struct hd_worker *worker) {
+    const struct hd_recogniser *r = &worker->run->ports.recogniser;
+    if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
+        recognise(worker);
     }
 }
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
-static void on_track(struct hd_worker *k, const struct hd_message *msg) {
-    bool sole = !k->profile.on && hd_turns_is_empty(&k->turns);
-    hd_sample_check_modules(k, !sole);
-    hd_scripts_begin(&k->scripts, sole);
-    (void)hd_tracking_start(&k->turns, k->run, &k->probe, msg);
+static void track(struct hd_worker *worker, const struct hd_message *msg) {
+    bool no_tree = hd_worker_has_no_tree(worker);
+    hd_stacks_check_modules(&worker->stacks, !no_tree);
+    hd_scripts_begin(&worker->stacks.scripts, no_tree);
+    (void)hd_tracking_start(&worker->turns, worker->run, &worker->probe, msg);
 }
 
-static void take_verdict(void *worker, const struct hd_loop_verdict *verdict) {
-    struct hd_worker *k = worker;
-    if (verdict->word == HD_LOOP_CERTAIN) {
-        hd_publish_certain(&k->publisher, verdict->loop, verdict->generation);
-    } else {
-        hd_publish_void(&k->publisher, verdict->loop, verdict->generation);
+static void forget(struct hd_worker *worker, struct hd_turn *turn) {
+    if (turn->report.opened) {
+        hd_publish_withdraw(&worker->publisher, turn);
     }
+    hd_turn_free(turn);
 }
 
-static void recognise(struct hd_worker *k) {
-    const struct hd_recogniser *r = &k->run->ports.recogniser;
-    if (!hd_blocked_is_left(k->run)) {
-        r->judge(r->ctx, &(struct hd_stack_tools){.unwinder = k->unwinder,
-                                                  .modules = &k->modules,
-                                                  .frames = k->frames,
-                                                  .frames_max = HD_FRAMES_MAX,
-                                                  .proc_fd = k->probe.proc_fd,
-                                                  .ending = atomic_load_explicit(
-                                                      &k->run->channel.stop.requested, memory_order_relaxed),
-                                                  .send = take_verdict,
-                                                  .worker = k});
-    }
-}
-
-/* What waited since the last time, or was blocked, may speak against the loop whose reports are held: one
- * that is not beyond doubt is due each second, and so a second on it is. */
-static void recognise_last(struct hd_worker *k) {
-    const struct hd_recogniser *r = &k->run->ports.recogniser;
-    if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
-        recognise(k);
-    }
-}
-
-/* False: the last message was there. */
-static bool handle(struct hd_worker *k, const struct hd_message *msg) {
-    const struct hd_capture *capture = (const struct hd_capture *)(const void *)(msg + 1);
-    struct hd_turn *h = hd_turns_find(&k->turns, msg->loop, msg->generation);
-    if (h != NULL) {
-        h->cost.captures = msg->cost.captures;
-        h->cost.monitor_cpu_ns = msg->cost.cpu_ns;
-        h->cost.late_max_ns = msg->cost.late_max_ns;
-        h->cost.degraded |= msg->cost.degraded;
-    }
+static void handle_turn(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg,
+                        const struct hd_capture *c) {
+    turn->cost.captures = msg->cost.captures;
+    turn->cost.monitor_cpu_ns = msg->cost.cpu_ns;
+    turn->cost.late_max_ns = msg->cost.late_max_ns;
+    turn->cost.degraded |= msg->cost.degraded;
     switch ((enum hd_message_type)msg->type) {
-    case HD_MSG_STOP:
-        recognise_last(k);
-        return false;
-    case HD_MSG_DRY:
-        hd_sample_try(k, capture);
-        break;
-    case HD_MSG_CERTAIN:
-        hd_publish_certain(&k->publisher, msg->loop, msg->generation);
-        break;
-    case HD_MSG_TRACK:
-        on_track(k, msg);
-        break;
     case HD_MSG_SAMPLE:
-        if (h != NULL) {
-            hd_sample_add(k, h, msg, capture);
-        }
+        hd_sample_add(worker, turn, msg, c);
         break;
     case HD_MSG_LATE:
-        if (h != NULL) {
-            hd_sample_add_late(k, h, capture);
-        }
+        hd_sample_add_late(worker, turn, c);
         break;
     case HD_MSG_OPEN:
-        if (h != NULL && !h->report.opened) {
-            hd_hang_open(k, h, msg);
+        if (!turn->report.opened) {
+            hd_hang_open(worker, turn, msg);
         }
         break;
     case HD_MSG_END:
-    case HD_MSG_FRAME:
-        if (h != NULL) {
-            (msg->type == HD_MSG_END ? hd_hang_end : hd_hang_frame)(k, h, msg);
-        }
+        hd_hang_end(worker, turn, msg);
         break;
-    case HD_MSG_WAITS:
-        recognise(k);
+    case HD_MSG_FRAME:
+        hd_hang_frame(worker, turn, msg);
         break;
     case HD_MSG_FORGET:
-        if (h != NULL) {
-            if (h->report.opened) {
-                hd_publish_withdraw(&k->publisher, h);
-            }
-            hd_turn_free(h);
-        }
+        forget(worker, turn);
         break;
-    default: /* HD_MSG_CPU_* */
-        hd_cpu_profile_handle(k, msg, capture);
+    default:
+        break;
+    }
+}
+
+/* False: the message was the last one. */
+static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
+    const struct hd_capture *c = (const struct hd_capture *)(const void *)(msg + 1);
+    struct hd_turn *turn = hd_turns_find(&worker->turns, msg->loop, msg->generation);
+    if (turn != NULL) {
+        handle_turn(worker, turn, msg, c);
+    }
+    switch ((enum hd_message_type)msg->type) {
+    case HD_MSG_STOP:
+        recognise_last(worker);
+        return false;
+    case HD_MSG_DRY:
+        hd_sample_try(worker, c);
+        break;
+    case HD_MSG_CERTAIN:
+        hd_publish_certain(&worker->publisher, msg->loop, msg->generation);
+        break;
+    case HD_MSG_TRACK:
+        track(worker, msg);
+        break;
+    case HD_MSG_WAITS:
+        recognise(worker);
+        break;
+    case HD_MSG_CPU_START:
+    case HD_MSG_CPU_SAMPLE:
+    case HD_MSG_CPU_READ:
+    case HD_MSG_CPU_REPORT:
+    case HD_MSG_CPU_DROP:
+        hd_cpu_report_handle(worker, msg, c);
+        break;
+    default: /* of a turn that is not followed */
+        break;
     }
     return true;
 }
 
-void *hd_worker_run(void *worker) {
-    struct hd_worker *k = worker;
+/* False: the monitor has sent its last message. */
+static bool handle_all(struct hd_worker *worker) {
+    struct hd_ring *ring = &worker->run->channel.ring;
+    const struct hd_message *msg;
+    uint32_t bytes;
+    bool on = true;
+    while (on && (msg = hd_ring_peek(ring, &bytes)) != NULL) {
+        on = handle(worker, msg);
+        hd_ring_release(ring);
+    }
+    return on;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------- */
+
+static void finish(struct hd_worker *worker) {
+    struct hd_channel *channel = &worker->run->channel;
+    hd_publish_session(&worker->publisher);
+    hd_spool_close(&worker->publisher.spool);
+    atomic_store_explicit(&channel->stop.worker_done, 1, memory_order_release);
+    hd_os.futex_wake((uint32_t *)&channel->stop.worker_done, INT32_MAX, false);
+}
+
+void *hd_worker_run(void *memory) {
+    struct hd_worker *worker = memory;
+    struct hd_run *run = worker->run;
     hd_os.set_thread_name("hangdog-worker");
-    k->own_thread = hd_thread_id_self();
+    worker->own_thread = hd_thread_id_self();
     hd_capture_files_open();
     hd_follow_open();
-    init(k);
-    hd_run_is_ready(k->run);
+    start(worker);
+    hd_run_is_ready(run);
     for (bool on = true; on;) {
-        uint32_t seen = atomic_load_explicit(&k->run->channel.worker_wake, memory_order_seq_cst);
-        uint32_t bytes;
-        const struct hd_message *msg;
-        (void)hd_follow_answer(k->run, HD_RUN_WORKER, confine, k);
-        while (on && (msg = hd_ring_peek(&k->run->channel.ring, &bytes)) != NULL) {
-            on = handle(k, msg);
-            hd_ring_release(&k->run->channel.ring);
-        }
+        uint32_t seen = atomic_load_explicit(&run->channel.worker_wake, memory_order_seq_cst);
+        (void)hd_follow_answer(run, HD_RUN_WORKER, confine, worker);
+        on = handle_all(worker);
         if (on) {
-            hd_crash_report(k);
-            if (k->run->ports.live != NULL) {
-                k->run->ports.live(k);
+            hd_crash_report(worker);
+            if (run->ports.live != NULL) {
+                run->ports.live(worker);
             }
-            hd_hang_update_all(k);
+            hd_hang_update_all(worker);
         }
-        atomic_store_explicit(&k->run->channel.worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
+        atomic_store_explicit(&run->channel.worker_cpu_ns, hd_os_thread_cpu_ns(), memory_order_relaxed);
         if (on) {
-            hd_os.futex_wait((uint32_t *)&k->run->channel.worker_wake, seen, UINT64_MAX, false);
+            hd_os.futex_wait((uint32_t *)&run->channel.worker_wake, seen, UINT64_MAX, false);
         }
     }
-    hd_publish_session(&k->publisher);
-    hd_spool_close(&k->publisher.spool);
-    atomic_store_explicit(&k->run->channel.stop.worker_done, 1, memory_order_release);
-    hd_os.futex_wake((uint32_t *)&k->run->channel.stop.worker_done, INT32_MAX, false);
+    finish(worker);
     return NULL;
 }

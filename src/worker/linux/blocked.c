@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: a blocked thread, as the recogniser needs it. No allocation.
+ * In a pool, the first free thread waits for events by the loop's epoll instance. The others wait for a lock
+ * until they may: that is no hang. Worker.
  */
 #include "worker/blocked.h"
 
@@ -9,22 +10,23 @@
 #include "cause/linux/reply_thread.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
-#include "worker/other_threads.h"
+#include "worker/threads.h"
 
-#define SERVERS_MAX 64 /* threads that are asked; each takes some 4 us */
+#define SERVERS_MAX 64 /* threads whose calls are read; each takes some 4 us */
 
-/* Who has the terminal is asked now: of a sample that is read late it tells only if the thread has not run
- * since. A shell's command may have come and gone, which has nothing to do with where the shell idles. */
-static bool is_of_now(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c) {
-    return hd_own_terminal(k->probe.proc_fd) == 0 || hd_thread_stands_still(h->loop.thread, &c->sched);
+/* A shell whose command has the terminal waits for that command, not for events. The terminal is read now:
+ * for a sample of earlier that is valid only if the thread has not run since. */
+static bool is_of_now(const struct hd_probe_context *probe, const struct hd_turn *turn,
+                      const struct hd_capture *c) {
+    return hd_own_terminal(probe->proc_fd) == 0 || hd_threads_has_not_run(turn->loop.thread, &c->sched);
 }
 
-void hd_blocked_send(const struct hd_worker *k, const struct hd_turn *h, const struct hd_capture *c,
-                     uint32_t depth) {
-    const struct hd_recogniser *r = &k->run->ports.recogniser;
-    const struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
-    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !hd_blocked_is_left(k->run) &&
-        is_of_now(k, h, c)) {
+void hd_blocked_send(const struct hd_run *run, const struct hd_probe_context *probe,
+                     const struct hd_turn *turn, const struct hd_capture *c, uint32_t depth) {
+    const struct hd_recogniser *r = &run->ports.recogniser;
+    const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
+    if (r->blocked != NULL && c->state == HD_RUN_BLOCKED && depth != 0 && !hd_blocked_is_left(run) &&
+        is_of_now(probe, turn, c)) {
         r->blocked(r->ctx, &w->loop, &(struct hd_blocked){.sp = c->regs.sp, .depth = depth});
     }
 }
@@ -38,50 +40,51 @@ static bool is_epoll_wait(int32_t nr) {
     return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
 }
 
-static bool another_waits_by(const struct hd_worker *k, hd_thread_id thread, int32_t epoll) {
+static bool another_waits_by(int proc_fd, hd_thread_id thread, int32_t epoll) {
     struct hd_capture call;
     struct hd_proc_tasks tasks;
     bool waits = false;
-    hd_proc_tasks_start(&tasks, k->probe.proc_fd);
+    hd_proc_tasks_start(&tasks, proc_fd);
     for (int other, checked = 0; !waits && checked < SERVERS_MAX && (other = hd_proc_tasks_next(&tasks)) != 0;
          checked++) {
-        waits = other != hd_thread_id_tid(thread) && hd_thread_syscall(k->probe.proc_fd, other, &call) &&
+        waits = other != hd_thread_id_tid(thread) && hd_thread_syscall(proc_fd, other, &call) &&
                 is_epoll_wait(call.syscall_nr) && (int32_t)call.syscall_args[0] == epoll;
     }
     hd_proc_tasks_end(&tasks);
     return waits;
 }
 
-/* It has not run, and was not woken to: such a one, without a processor, runs as far as its call tells. */
-static bool still_waits(const struct hd_worker *k, hd_thread_id thread, const struct hd_sched *since) {
+/* A thread that was woken, and waits for a CPU, has not run either: the kernel shows no call of such a
+ * thread. */
+static bool still_waits(int proc_fd, hd_thread_id thread, const struct hd_sched *since) {
     struct hd_capture call;
-    return hd_thread_syscall(k->probe.proc_fd, hd_thread_id_tid(thread), &call) &&
-           call.syscall_nr == SYS_futex && hd_thread_stands_still(thread, since);
+    return hd_thread_syscall(proc_fd, hd_thread_id_tid(thread), &call) && call.syscall_nr == SYS_futex &&
+           hd_threads_has_not_run(thread, since);
 }
 
-/* The thread waits for no lock with an owner, about where its loop waits by an epoll instance, and another
- * one does by the same: in a pool whoever comes first serves that, and the others are idle until it is their
- * turn. Who should serve may be busy, or without a processor, just now: then it is asked again at the next
- * sample, also at one that finds nothing new. However late we read that, the thread has not run since: it
- * waited there when the other one was seen to serve. */
-bool hd_blocked_is_served(const struct hd_worker *k, const struct hd_turn *h, const struct hd_sample *s) {
-    const struct hd_recogniser *r = &k->run->ports.recogniser;
-    struct hd_watch *w = hd_watch_at(&k->run->watches, h->loop.slot);
-    struct hd_blocked how = {.depth = s->depth, .in_turn = true, .epoll = -1};
-    bool may = r->blocked != NULL && s->probe.syscall_nr == SYS_futex &&
-               !hd_evidence_lock(&s->probe)->ownable && s->depth != 0 && !hd_blocked_is_left(k->run);
+/* The thread must wait for a lock without an owner, at a call site of the loop's pool. The order of the two
+ * reads matters: the thread still waits after another thread was seen to serve the loop. That other thread
+ * may just be busy, or be without a CPU: then the next sample is checked too, even an equal one
+ * (wants_equal). */
+bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_context *probe,
+                          const struct hd_turn *turn, const struct hd_sample *sample) {
+    const struct hd_recogniser *r = &run->ports.recogniser;
+    struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
+    struct hd_blocked how = {.depth = sample->depth, .in_turn = true, .epoll = -1};
+    bool may = r->blocked != NULL && sample->probe.syscall_nr == SYS_futex &&
+               !hd_evidence_lock(&sample->probe)->ownable && sample->depth != 0 && !hd_blocked_is_left(run);
     if (may) {
         r->blocked(r->ctx, &w->loop, &how);
     }
     if (how.epoll >= 0) {
-        how.served =
-            another_waits_by(k, h->loop.thread, how.epoll) && still_waits(k, h->loop.thread, &s->sched);
+        how.served = another_waits_by(probe->proc_fd, turn->loop.thread, how.epoll) &&
+                     still_waits(probe->proc_fd, turn->loop.thread, &sample->sched);
     }
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);
     }
-    /* in a launch it may turn out later where the loop waits */
-    may &= !how.served && (how.epoll >= 0 || h->state == HANGDOG_STATE_LAUNCH);
+    /* the call site of a loop may become known later in its launch */
+    may &= !how.served && (how.epoll >= 0 || turn->state == HANGDOG_STATE_LAUNCH);
     atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;
 }

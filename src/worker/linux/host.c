@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what reports say of the machine and the program, read at the start. No allocation.
+ * Texts of /proc and /etc become the members of struct hd_app and struct hd_host. Worker.
  */
 #include "worker/host.h"
 
@@ -12,7 +12,6 @@
 #include "base/script_argument.h"
 #include "base/text.h"
 #include "os/linux/proc_files.h"
-#include "worker/worker.h"
 
 static void cut_line(char *text) {
     for (; *text != '\0'; text++) {
@@ -23,7 +22,7 @@ static void cut_line(char *text) {
     }
 }
 
-/* The value behind `key`, up to the line's end; empty when it is not there. */
+/* The value behind `key`, to the end of the line; empty: there is no such line. */
 static void find_value(const char *text, const char *key, char *out, size_t size) {
     const char *p = hd_proc_find_line(text, key);
     struct hd_text t;
@@ -49,26 +48,25 @@ void hd_host_read_process(int proc_fd, struct hd_process *process) {
     process->debugger = number(value) != 0;
 }
 
-static void fill_host(struct hd_worker *k) {
+static void fill_host(struct hd_program_facts *f) {
     char text[2048], value[32];
     hd_proc_read(AT_FDCWD, "/etc/os-release", text, sizeof text);
-    find_value(text, "PRETTY_NAME=", k->os_version, sizeof k->os_version);
-    hd_proc_read(AT_FDCWD, "/proc/sys/kernel/osrelease", k->kernel, sizeof k->kernel);
-    cut_line(k->kernel);
+    find_value(text, "PRETTY_NAME=", f->os_version, sizeof f->os_version);
+    hd_proc_read(AT_FDCWD, "/proc/sys/kernel/osrelease", f->kernel, sizeof f->kernel);
+    cut_line(f->kernel);
     hd_proc_read(AT_FDCWD, "/proc/meminfo", text, sizeof text);
     find_value(text, "MemTotal:", value, sizeof value);
-    k->host.memory_bytes = number(value) * 1024;
+    f->host.memory_bytes = number(value) * 1024;
     hd_proc_read(AT_FDCWD, "/sys/devices/system/cpu/online", text, sizeof text);
-    k->host.cpus = (int)hd_proc_count_listed(text);
-    k->host.os_version = k->os_version[0] != '\0' ? k->os_version : NULL;
-    k->host.kernel = k->kernel[0] != '\0' ? k->kernel : NULL;
+    f->host.cpus = (int)hd_proc_count_listed(text);
+    f->host.os_version = f->os_version[0] != '\0' ? f->os_version : NULL;
+    f->host.kernel = f->kernel[0] != '\0' ? f->kernel : NULL;
 }
 
-/* The script that this process runs, as people call the program; NULL: it is no interpreter. `text` keeps it.
- */
-static const char *script_of(struct hd_worker *k, char *text, size_t size) {
+/* The script that an interpreter runs; NULL: the program is not an interpreter. `text` is its memory. */
+static const char *script_of(int proc_fd, char *text, size_t size) {
     char *argv[16] = {NULL};
-    long n = hd_proc_read(k->probe.proc_fd, "cmdline", text, size);
+    long n = hd_proc_read(proc_fd, "cmdline", text, size);
     char *at = text, *end = text + (n > 0 ? n : 0);
     for (unsigned i = 0; i + 1 < sizeof argv / sizeof argv[0] && at < end; i++) {
         argv[i] = at;
@@ -77,43 +75,52 @@ static const char *script_of(struct hd_worker *k, char *text, size_t size) {
     return hd_script_argument(argv);
 }
 
-/* `name` is the record's: the process that settles a dead one has no other. */
-static void name_app(struct hd_worker *k, char *name, size_t size) {
+/* A program is called by its script, if it has one, else by its executable. */
+static void name_app(const char *executable, int proc_fd, char *name, size_t size) {
     char text[1024];
-    const char *script = script_of(k, text, sizeof text);
+    const char *script = script_of(proc_fd, text, sizeof text);
     bool has_name = script != NULL && strcmp(script, ".") != 0 && strcmp(script, "..") != 0;
-    hd_text_base_name(name, size, has_name ? script : k->executable);
-    k->app.name = name;
+    hd_text_base_name(name, size, has_name ? script : executable);
 }
 
-static void fill_app(struct hd_worker *k) {
-    char path[512];
-    hd_image_program_path(path, sizeof path);
-    hd_text_base_name(k->executable, sizeof k->executable, path);
-    const struct hd_settings *s = &k->run->settings;
-    k->app = (struct hd_app){.name = s->app_name,
-                             .version = s->app_version[0] != '\0' ? s->app_version : NULL,
-                             .environment = s->environment[0] != '\0' ? s->environment : NULL,
-                             .executable = k->executable,
-                             .pid = hd_os.get_pid(),
-                             .started_wall_ns = k->run->record->options.started_wall_ns};
-    memcpy(k->app.session, k->run->record->options.session, HD_UUID_BYTES);
-    struct hd_record_options *o = &k->run->record->options;
+/* The record has the name for the process that settles a dead one. */
+static void fill_name(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o,
+                      int proc_fd) {
     if (s->app_name[0] == '\0') {
-        name_app(k, o->app_name, sizeof o->app_name);
+        name_app(f->executable, proc_fd, o->app_name, sizeof o->app_name);
+        f->app.name = o->app_name;
     } else if (o->app_name[0] == '\0') {
         struct hd_text t;
         hd_text_init(&t, o->app_name, sizeof o->app_name);
         hd_text_str(&t, s->app_name);
     }
-    int index = hd_modules_at(&k->modules, getauxval(AT_ENTRY));
+}
+
+static void fill_app(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o) {
+    char path[512];
+    hd_image_program_path(path, sizeof path);
+    hd_text_base_name(f->executable, sizeof f->executable, path);
+    f->app = (struct hd_app){.name = s->app_name,
+                             .version = s->app_version[0] != '\0' ? s->app_version : NULL,
+                             .environment = s->environment[0] != '\0' ? s->environment : NULL,
+                             .executable = f->executable,
+                             .pid = hd_os.get_pid(),
+                             .started_wall_ns = o->started_wall_ns};
+    memcpy(f->app.session, o->session, HD_UUID_BYTES);
+}
+
+static void fill_build_id(struct hd_app *app, struct hd_modules *modules) {
+    int index = hd_modules_at(modules, getauxval(AT_ENTRY));
     if (index >= 0) {
-        k->app.build_id_bytes = k->modules.module[index].build_id_bytes;
-        memcpy(k->app.build_id, k->modules.module[index].build_id, k->app.build_id_bytes);
+        app->build_id_bytes = modules->module[index].build_id_bytes;
+        memcpy(app->build_id, modules->module[index].build_id, app->build_id_bytes);
     }
 }
 
-void hd_host_fill(struct hd_worker *k) {
-    fill_host(k);
-    fill_app(k);
+void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
+                  struct hd_modules *modules) {
+    fill_host(facts);
+    fill_app(facts, &run->settings, &run->record->options);
+    fill_name(facts, &run->settings, &run->record->options, proc_fd);
+    fill_build_id(&facts->app, modules);
 }

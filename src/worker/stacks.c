@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The unwinder's frames, then the functions of Python and JavaScript among them. Worker.
+ */
+#include "worker/stacks.h"
+
+#include <string.h>
+
+#define CHECK_MODULES_NS (1 * HD_NS_PER_S) /* a check takes some 50 us */
+
+/* As a thread leaves the kernel, a signal of the program's may come before ours: its handler has not run yet.
+ * Drops the handler; the frame above the signal frame is where the thread was. */
+static void drop_handlers(struct hd_frame *f, struct hd_walk *walk) {
+    while (walk->count > 2 && f[0].trust == HD_TRUST_CONTEXT && f[0].pc == f[0].start &&
+           f[2].trust == HD_TRUST_SIGNAL) {
+        walk->count -= 2;
+        memmove(f, f + 2, walk->count * sizeof *f);
+        f[0].trust = HD_TRUST_CONTEXT;
+    }
+}
+
+void hd_stacks_unwind(struct hd_stacks *s, const struct hd_capture *c, struct hd_walk *walk) {
+    if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
+        *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED
+                                         : c->no_room            ? HD_STOP_NO_ROOM
+                                                                 : HD_STOP_NO_ANSWER};
+        return;
+    }
+    hd_unwind(s->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, s->frames, HD_FRAMES_MAX,
+              walk);
+    walk->stop = hd_stacks_stop(walk, c);
+    drop_handlers(s->frames, walk);
+}
+
+void hd_stacks_check_modules(struct hd_stacks *s, bool keep) {
+    if (!hd_modules_still_valid(&s->modules, keep)) {
+        hd_unwinder_flush(s->unwinder);
+    }
+    s->modules_checked_ns = hd_os_now_ns();
+}
+
+uint32_t hd_stacks_read(struct hd_stacks *s, hd_thread_id thread, const struct hd_capture *c,
+                        struct hd_walk *walk) {
+    if (hd_os_now_ns() - s->modules_checked_ns >= CHECK_MODULES_NS) {
+        hd_stacks_check_modules(s, true);
+    }
+    hd_stacks_unwind(s, c, walk);
+    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(thread),
+                                          .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
+                                          .bytes = c->stack,
+                                          .address = c->stack_addr,
+                                          .size = c->stack_bytes};
+    return hd_scripts_expand(&s->scripts, s->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
+                             &stack);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A blocked thread is read in place. A running one has a share of a CPU, and the functions of a script if it
+ * runs one: these need no stack. Worker.
+ */
+#include "worker/threads.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture/linux/target.h"
+#include "cause/deadlock.h"
+#include "cause/linux/join.h"
+#include "cause/linux/lock.h"
+#include "os/linux/proc_files.h"
+
+#define BUDGET_NS (25 * HD_NS_PER_MS)
+#define RETRY_NS (20 * HD_NS_PER_MS)
+#define FRAMES_PER_THREAD 128
+#define MIXED_PER_THREAD 192         /* with the functions of scripts among them */
+#define READ_NS (100 * HD_NS_PER_US) /* the time that two readings of a clock take is less */
+
+/* ---- the list --------------------------------------------------------------------------------- */
+
+static void add_thread(struct hd_threads *t, hd_thread_id thread) {
+    hd_thread_id monitor = atomic_load_explicit(&t->run->channel.threads.monitor, memory_order_relaxed);
+    if (hd_thread_id_is_none(thread) || hd_thread_id_equal(thread, t->own) ||
+        hd_thread_id_equal(thread, monitor)) {
+        return;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (hd_thread_id_equal(t->thread[i].thread, thread)) {
+            return;
+        }
+    }
+    if (t->count == HD_THREADS_MAX) {
+        t->left_out++;
+        return;
+    }
+    t->seen[t->count].at_ns = 0;
+    t->thread[t->count++] =
+        (struct hd_thread_record){.thread = thread,
+                                  .cpu_percent = -1,
+                                  .syscall_nr = HD_SYSCALL_NONE,
+                                  .error = EAGAIN,
+                                  .way = HD_WAY_FROZEN,
+                                  .watched = hd_watch_of_thread(&t->run->watches, thread) != NULL};
+}
+
+static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
+    t->count = t->left_out = t->frames_used = 0;
+    add_thread(t, first);
+    add_thread(t, watched); /* another loop's hang, which uses the same set, lists it */
+    struct hd_proc_tasks tasks;
+    hd_proc_tasks_start(&tasks, t->probe->proc_fd);
+    for (int tid; (tid = hd_proc_tasks_next(&tasks)) != 0;) {
+        add_thread(t, hd_thread_id_of(tid));
+    }
+}
+
+static void read_name(const struct hd_threads *t, struct hd_thread_record *r) {
+    char comm[sizeof r->name + 1];
+    long n = hd_proc_read_task(t->probe->proc_fd, hd_thread_id_tid(r->thread), "comm", comm, sizeof comm);
+    comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
+    memcpy(r->name, comm, sizeof r->name);
+}
+
+/* ---- a thread with a stack -------------------------------------------------------------------- */
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+static void store_frames(struct hd_threads *t, struct hd_thread_record *r, uint32_t count) {
+    memcpy(&t->frames[t->frames_used], t->stacks->frames, count * sizeof t->frames[0]);
+    r->first = t->frames_used;
+    r->count = (uint16_t)count;
+    t->frames_used += count;
+}
+
+/* The first thread, which may own a lock, also has the file that its call works on. */
+static void read_path(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
+    if (r == t->thread && !t->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
+        hd_probe_file(t->probe, hd_thread_id_tid(r->thread), c, t->first_path)) {
+        r->path = t->first_path;
+    }
+}
+
+/* `room`: frames that still fit into the set. */
+static uint32_t expand_scripts(struct hd_threads *t, const struct hd_thread_record *r,
+                               const struct hd_capture *c, const struct hd_walk *walk, uint32_t room) {
+    uint32_t walk_max = least(room, FRAMES_PER_THREAD);
+    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(r->thread),
+                                          .cut_at = walk->cut != 0 ? walk_max - walk_max / 2 : 0,
+                                          .bytes = t->stack,
+                                          .address = c->stack_addr,
+                                          .size = c->stack_bytes};
+    return hd_scripts_expand(&t->stacks->scripts, t->stacks->frames, walk->count,
+                             least(room, MIXED_PER_THREAD), &stack);
+}
+
+static void read_stack(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
+    struct hd_walk walk;
+    uint32_t room = HD_THREAD_FRAMES_MAX - t->frames_used;
+    uint32_t max = least(room, FRAMES_PER_THREAD);
+    r->state = c->state;
+    r->syscall_nr = c->syscall_nr;
+    r->error = 0;
+    if (max < 2) {
+        r->error = ENOBUFS;
+        return;
+    }
+    read_path(t, r, c);
+    hd_unwind(t->stacks->unwinder, &c->regs, t->stack, c->stack_addr, c->stack_bytes, 0, t->stacks->frames,
+              max, &walk);
+    r->waits_for_tid = hd_lock_owner(t->probe, c, t->stacks->frames, walk.count);
+    r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_join_target(t->probe, c);
+    store_frames(t, r, expand_scripts(t, r, c, &walk, room));
+    r->cut = walk.cut;
+    r->stop = hd_stacks_stop(&walk, c);
+}
+
+static void read_running_script(struct hd_threads *t, struct hd_thread_record *r) {
+    uint32_t max = least(HD_THREAD_FRAMES_MAX - t->frames_used, FRAMES_PER_THREAD);
+    int tid = hd_thread_id_tid(r->thread);
+    uint32_t count = max < 2 ? 0 : hd_scripts_running(&t->stacks->scripts, tid, t->stacks->frames, max);
+    if (count != 0) {
+        store_frames(t, r, count);
+        r->error = 0;
+        r->stop = HD_STOP_UNREADABLE;
+    }
+}
+
+/* ---- a thread without a stack ----------------------------------------------------------------- */
+
+/* A thread's clock is exact at each reading. Its scheduling statistics change only at a tick. */
+static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
+    for (unsigned i = 0; i < 3; i++) {
+        out->at_ns = hd_os_now_ns();
+        if (hd_os.thread_cpu_clock(hd_thread_id_tid(thread), &out->cpu_ns) != 0) {
+            return false;
+        }
+        if (hd_os_now_ns() - out->at_ns < READ_NS) {
+            break; /* else the worker waited for a CPU in between */
+        }
+    }
+    return true;
+}
+
+static void read_share(struct hd_thread_record *r, struct hd_thread_seen *first) {
+    struct hd_thread_seen now;
+    if (!read_cpu(r->thread, &now)) {
+        return;
+    }
+    if (first->at_ns == 0) {
+        *first = now;
+    } else if (now.at_ns > first->at_ns) {
+        double share = (double)(now.cpu_ns - first->cpu_ns) / (double)(now.at_ns - first->at_ns);
+        r->cpu_percent = share < 1 ? 100 * share : 100;
+    }
+}
+
+/* Any user may read a thread's state, also where its call is not readable. */
+static uint8_t state_of(const struct hd_target *target, int error) {
+    enum hd_run_state state;
+    if (error == -EAGAIN) {
+        return HD_RUN_RUNNING;
+    }
+    if (hd_target_state(target, &state) == 0) {
+        return state == HD_RUN_RUNNABLE ? HD_RUN_RUNNING : (uint8_t)state;
+    }
+    return error == -ESRCH || error == -ENOENT ? HD_RUN_GONE : HD_THREAD_STATE_UNKNOWN;
+}
+
+/* ---- all threads ------------------------------------------------------------------------------ */
+
+/* False: the thread ran, and may be blocked at a second try. */
+static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *seen) {
+    struct hd_target target = {0};
+    struct hd_capture c;
+    int rc = hd_target_open(&target, r->thread);
+    if (rc == 0) {
+        rc = hd_capture_frozen(&target, t->stack, &c);
+    }
+    if (rc == 0) {
+        read_stack(t, r, &c);
+        seen->cpu_ns = c.sched.cpu_ns;
+        seen->slices = c.sched.slices;
+    } else {
+        r->error = (int16_t)-rc;
+        r->state = state_of(&target, rc);
+    }
+    hd_target_close(&target);
+    if (r->state != HD_RUN_RUNNING) {
+        return true;
+    }
+    read_share(r, seen);
+    return false;
+}
+
+static void wait_until(uint64_t until_ns) {
+    uint32_t word = 0;
+    hd_os.futex_wait(&word, 0, until_ns, false);
+}
+
+/* True: a thread ran, other than the watched one, which has samples. The first two threads may own a lock,
+ * and are always captured; the others as far as the time allows. */
+static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_ns) {
+    bool again = false;
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (i > 1 && hd_os_now_ns() > until_ns) {
+            t->left_out += t->count - i;
+            t->count = i;
+            break;
+        }
+        read_name(t, &t->thread[i]);
+        bool done = try_thread(t, &t->thread[i], &t->seen[i]);
+        again = again || (!done && !hd_thread_id_equal(t->thread[i].thread, watched));
+    }
+    return again;
+}
+
+void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
+    uint64_t start_ns = hd_os_now_ns();
+    list_threads(t, watched, first);
+    if (!try_all(t, watched, start_ns + BUDGET_NS)) {
+        return;
+    }
+    wait_until(start_ns + RETRY_NS);
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (t->thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - start_ns < RETRY_NS + BUDGET_NS &&
+            !try_thread(t, &t->thread[i], &t->seen[i])) {
+            read_running_script(t, &t->thread[i]);
+        }
+    }
+}
+
+hd_thread_id hd_threads_busiest(struct hd_threads *t) {
+    uint64_t start_ns = hd_os_now_ns(), most_ns = 0;
+    hd_thread_id busiest = HD_THREAD_ID_NONE;
+    list_threads(t, HD_THREAD_ID_NONE, HD_THREAD_ID_NONE);
+    for (uint32_t i = 0; i < t->count; i++) {
+        t->seen[i].cpu_ns = UINT64_MAX;
+        (void)read_cpu(t->thread[i].thread, &t->seen[i]);
+    }
+    wait_until(start_ns + RETRY_NS);
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct hd_thread_seen now;
+        bool read = read_cpu(t->thread[i].thread, &now) && now.cpu_ns > t->seen[i].cpu_ns;
+        if (read && now.cpu_ns - t->seen[i].cpu_ns > most_ns) {
+            most_ns = now.cpu_ns - t->seen[i].cpu_ns;
+            busiest = t->thread[i].thread;
+        }
+    }
+    return busiest;
+}
+
+/* ---- deadlocks -------------------------------------------------------------------------------- */
+
+bool hd_threads_has_not_run(hd_thread_id thread, const struct hd_sched *since) {
+    struct hd_target target = {0};
+    struct hd_sched now = {0};
+    bool same = hd_target_open(&target, thread) == 0 && hd_capture_sched(&target, &now) == 0 &&
+                hd_sched_known(&now) && now.slices == since->slices && now.cpu_ns == since->cpu_ns;
+    hd_target_close(&target);
+    return same;
+}
+
+/* The threads were read one after the other: a lock that is passed on meanwhile looks like a ring. A thread
+ * that has not run since its stack was read has neither taken nor released a lock. */
+void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out) {
+    struct hd_waits_for edges[HD_THREADS_MAX];
+    struct hd_cause cause;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct hd_thread_record *r = &t->thread[i];
+        struct hd_sched seen = {.cpu_ns = t->seen[i].cpu_ns, .slices = t->seen[i].slices};
+        if (r->waits_for_tid != 0 && hd_threads_has_not_run(r->thread, &seen)) {
+            edges[count++] = (struct hd_waits_for){hd_thread_id_tid(r->thread), r->waits_for_tid};
+        }
+    }
+    if (hd_cause_find_ring(&cause, edges, count, hd_thread_id_tid(thread))) {
+        out->deadlock_count = cause.deadlock_count;
+        memcpy(out->deadlock, cause.deadlock, sizeof out->deadlock);
+    }
+}
