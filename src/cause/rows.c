@@ -108,8 +108,8 @@ static bool is_stream(enum hd_fd_kind fd) {
     return fd == HD_FD_INET || fd == HD_FD_UNIX || fd == HD_FD_PIPE;
 }
 
-/* A signal ends each wait for the other end of a stream. A wait that no signal ends is for the memory that
- * the call copies: the kernel has not read its file yet, or it is in swap. */
+/* A signal ends each wait for the other end of a stream. A wait that no signal ends is for memory that the
+ * call copies. The kernel has not read a mapped file yet, or the memory is in swap. */
 static bool waits_for_copied_memory(const struct blocked *b) {
     return (b->wait == HD_WAIT_DESCRIPTOR || b->wait == HD_WAIT_SOCKET) && is_stream(b->fd) &&
            hd_syscall_copies(b->probe->syscall_nr);

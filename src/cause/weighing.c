@@ -109,7 +109,7 @@ static void add_running(struct hd_cause_sums *s, uint64_t ns, const struct hd_pr
 }
 
 /* The kernel updates its statistics when it switches threads, not while a thread runs or waits for a CPU.
- * What exceeds this sample belongs to an earlier one, whose rest counted as running. */
+ * Growth that exceeds this sample's time belongs to an earlier sample, whose rest counted as running. */
 static void confirm(struct hd_cause_sums *s, const struct hd_probe *p, uint64_t late_delay_ns,
                     uint64_t late_cpu_ns) {
     uint64_t ns = least(late_delay_ns, s->assumed_ns);

@@ -15,8 +15,8 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-#define TERMINAL_DEPTH 4 /* processes between us and the one that a person talks to, and it */
-#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc count in hundredths of a second */
+#define TERMINAL_DEPTH 4 /* generations of processes that are searched for one that reads the terminal */
+#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc have a resolution of 10 ms */
 
 static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
     char path[32];
@@ -24,7 +24,7 @@ static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64
     return hd_proc_stat_read(ctx->proc_fd, path);
 }
 
-/* The numbers of the thread's newest children, which are the last: some 80. */
+/* Writes the ids of the thread's newest children, some 80: the last ones of the list. */
 static void newest_children(const struct hd_probe_context *ctx, int tid, char *text, size_t size) {
     char path[48];
     size_t have = 0;
@@ -34,7 +34,7 @@ static void newest_children(const struct hd_probe_context *ctx, int tid, char *t
     while (fd >= 0 && (n = hd_os.read(fd, text + have, size - 1 - have)) > 0) {
         have += (size_t)n;
         size_t drop = have > size / 2 ? have - size / 2 : 0;
-        for (; drop > 0 && drop < have && text[drop - 1] != ' '; drop++) { /* whole numbers stay */
+        for (; drop > 0 && drop < have && text[drop - 1] != ' '; drop++) { /* up to a whole id */
         }
         have -= drop;
         memmove(text, text + drop, have);
@@ -82,7 +82,7 @@ static bool has_terminal(const struct hd_proc_stat *own, const struct hd_proc_st
     return p->alive && own->terminal != 0 && p->terminal == own->terminal && p->group == own->terminal_group;
 }
 
-/* It reads the terminal, or waits for it among others. */
+/* The thread reads the terminal, or waits for it among other descriptors. */
 static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     struct hd_capture c;
     struct hd_evidence unused;
@@ -90,7 +90,7 @@ static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     bool found = false;
     if (hd_thread_syscall(ctx->proc_fd, tid, &c)) {
         fds[0] = (int)c.syscall_args[0];
-        count = hd_syscall_wait(c.syscall_nr) == HD_WAIT_ANY ? hd_set_members(ctx, tid, &c, fds)
+        count = hd_syscall_wait(c.syscall_nr) == HD_WAIT_ANY ? hd_descriptor_set_members(ctx, tid, &c, fds)
                                                              : c.syscall_nr == SYS_read;
     }
     for (int i = 0; i < count; i++) {
@@ -99,9 +99,9 @@ static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     return found;
 }
 
-/* Process `pid` does, or the newest child of it, and so on: a shell runs what the person talks to. They are
- * asked as we ask ourselves, by their folders of /proc and their memory. */
-static bool talks_to_person(struct hd_probe_context *ctx, uint64_t pid, const struct hd_proc_stat *own) {
+/* Process `pid` uses the terminal, or its newest child does, and so on: a shell starts the program that the
+ * user types to. The context reads each of them in turn, by its folder in /proc and its memory. */
+static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const struct hd_proc_stat *own) {
     int proc_fd = ctx->proc_fd, mem_fd = ctx->mem_fd;
     bool found = false;
     for (unsigned depth = 0; depth < TERMINAL_DEPTH && pid != 0 && !found; depth++) {
@@ -124,8 +124,8 @@ static bool talks_to_person(struct hd_probe_context *ctx, uint64_t pid, const st
     return found;
 }
 
-/* As its output; for who writes, as its input. The link takes the place of its path: those of files begin
- * with a slash, and a pipe's ends with a bracket. */
+/* The child's standard output is the pipe; for a thread that writes, its standard input. The link's text
+ * overwrites the path. A link to a file starts with a slash; a link to a pipe ends with a bracket. */
 static bool has_pipe(const struct hd_probe_context *ctx, uint64_t pid, uint64_t pipe, bool input) {
     char path[48];
     uint64_t number;
@@ -165,6 +165,6 @@ void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, str
             out->child.pid = (int32_t)pid;
         }
         out->not_a_hang |= has_terminal(&own, &child) &&
-                           (child.group != own.group || (young && awaits && talks_to_person(ctx, pid, &own)));
+                           (child.group != own.group || (young && awaits && uses_terminal(ctx, pid, &own)));
     }
 }

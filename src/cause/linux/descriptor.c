@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Worker: what a descriptor is, by its link in /proc, and what a call with one waits for. No allocation.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cause/linux/descriptor.h"
 
 #include <limits.h>
@@ -15,15 +12,16 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-/* By the name of its protocol, which is asked for by a whole path: without it (another root, no /proc there)
- * local sockets are known to the kernel's socket monitor, and most others are the network's. */
+/* The kind of a socket by the protocol's name, an attribute that the kernel gives for a whole path only.
+ * Where the path does not resolve (another root, no /proc), the kernel's socket monitor knows local sockets.
+ * Most of the others are the network's. */
 static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64_t inode) {
     static const char of_network[][5] = {"TCP",  "UDP",  "RAW", "MPTC",
                                          "SCTP", "PING", "AF_V"}; /* and TCPv6, UDP-Lite, AF_VSOCK … */
     char path[96], name[16] = {0};
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "/proc/thread-self/fd/"); /* our threads have descriptor tables of their own */
+    hd_text_str(&t, "/proc/thread-self/fd/"); /* our threads have private descriptor tables */
     hd_text_i64(&t, proc_fd);
     hd_text_str(&t, "/");
     hd_text_str(&t, path_in_proc);
@@ -39,7 +37,7 @@ static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64
     return hd_proc_starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_OTHER;
 }
 
-/* A serial port is none: /dev/ttyUSB0, ttyS0. */
+/* A serial port is not a terminal: /dev/ttyUSB0, ttyS0. */
 static bool is_terminal(const char *link) {
     uint64_t number;
     return hd_proc_starts_with(link, "/dev/pts/") || strcmp(link, "/dev/console") == 0 ||
@@ -54,7 +52,7 @@ enum hd_fd_kind hd_descriptor_device_kind(const char *path) {
     return is_terminal(path) ? HD_FD_TTY : HD_FD_OTHER;
 }
 
-/* The links of memory look like paths. */
+/* Memory has links that look like paths. */
 static bool is_memory(const char *link) {
     return hd_proc_starts_with(link, "/memfd:") || hd_proc_starts_with(link, "/dmabuf:") ||
            hd_proc_starts_with(link, "/SYSV");
@@ -66,7 +64,7 @@ static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
 }
 
 enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evidence *out) {
-    char path[48], link[PATH_MAX]; /* of which the end is told */
+    char path[48], link[PATH_MAX]; /* a long path counts by its end */
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link - 1);
     if (n <= 0) {
@@ -105,10 +103,10 @@ void hd_descriptor_find(int proc_fd, int tid, int fd, struct hd_evidence *out) {
     out->descriptor.kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, fd, out);
 }
 
-/* The names are those of Linux 5.10 to 6.18: pipe_read, anon_pipe_write (since 6.15), pipe_wait_readable,
- * pipe_release, wait_for_partner (fs/pipe.c), ipipe_prep (fs/splice.c); request_wait_answer, or one of fuse_…
- * that it is inlined into (fs/fuse/dev.c); sock_alloc_send_pskb (net/core/sock.c), and wait_woken, in which
- * all of TCP waits (sk_wait_event in net/sock.h). */
+/* Names in Linux 5.10 to 6.18. Pipes (fs/pipe.c, fs/splice.c): pipe_read, anon_pipe_write (since 6.15),
+ * pipe_wait_readable, pipe_release, wait_for_partner, ipipe_prep. FUSE (fs/fuse/dev.c): request_wait_answer,
+ * or a function fuse_… that it is inlined into. Sockets (net/core/sock.c): sock_alloc_send_pskb, and
+ * wait_woken, in which all of TCP waits (sk_wait_event in net/sock.h). */
 enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
     static const struct {
         char part[12];
@@ -127,10 +125,13 @@ enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
     return HD_FD_NONE;
 }
 
-/* Of two that a call copies between, the file is what it waits for without regard to signals, and the other
- * one what it waits for else, unless the place tells which. Of a socket that is so waited at, nobody at its
- * other end is the cause. A descriptor that is closed is gone before it is waited for. Who waits for a pipe's
- * lock waits for what its holder waits for: one of the ends, as who needs no lock. */
+/* A call may copy between a file and another descriptor. A wait that no signal ends is for the file, and each
+ * other wait is for the other descriptor, unless the wait channel says which. In a wait that no signal ends
+ * the process at the other end of a socket is not the cause: the inode is dropped.
+ *
+ * A descriptor that the call closes is gone before the wait, so only the wait channel is left. A thread that
+ * waits for a pipe's lock waits for an end of the pipe, as the lock's owner does. The sample then counts as
+ * one that a signal ends. */
 void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_probe *out) {
     struct hd_evidence *seen = &out->evidence;
     struct hd_descriptor_seen *d = &seen->descriptor;

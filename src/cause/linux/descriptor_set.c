@@ -9,8 +9,7 @@
 #include "os/linux/proc_stat.h"
 #include "os/os.h"
 
-/* Members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". Of this and of the other
- * sets the first ones; -1: none is known, and there may be some. */
+/* The members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". */
 static int epoll_members(const struct hd_probe_context *ctx, int tid, int epfd, int *fds) {
     char text[2048];
     int count = hd_proc_read_epoll(ctx->proc_fd, tid, epfd, text, sizeof text) > 0 ? 0 : -1;
@@ -59,8 +58,8 @@ static int select_members(const struct hd_probe_context *ctx, const struct hd_ca
     return count == 0 && unread ? -1 : count;
 }
 
-int hd_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                   int fds[HD_SET_DESCRIPTORS_MAX]) {
+int hd_descriptor_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                              int fds[HD_SET_DESCRIPTORS_MAX]) {
     switch (c->syscall_nr) {
 #ifdef SYS_poll
     case SYS_poll:
@@ -95,17 +94,17 @@ static uint64_t parent_of(const struct hd_probe_context *ctx, uint64_t pid) {
     return hd_proc_stat_read(ctx->proc_fd, path).parent;
 }
 
-/* One word for a set of descriptors: a peer over the network before a local one, that before a child, which
- * is told too, and that before a pipe; no child where an event is waited for beside it. */
-void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                 struct hd_probe *out) {
+/* In a set a network peer counts more than a local one, that more than a child, and that more than a pipe.
+ * Where the set has an event descriptor, the thread does not wait for the child only. */
+void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                            struct hd_probe *out) {
     static const uint8_t rank[] = {
         [HD_FD_INET] = 6, [HD_FD_UNIX] = 5,  [HD_FD_PROCESS] = 4, [HD_FD_PIPE] = 3,  [HD_FD_FILE] = 2,
         [HD_FD_TTY] = 2,  [HD_FD_OTHER] = 1, [HD_FD_EVENT] = 1,   [HD_FD_EPOLL] = 1, [HD_FD_NONE] = 0};
     struct hd_descriptor_seen *d = &out->evidence.descriptor;
     int fds[HD_SET_DESCRIPTORS_MAX];
-    int count = hd_set_members(ctx, tid, c, fds);
-    uint64_t socket = 0; /* or the process */
+    int count = hd_descriptor_set_members(ctx, tid, c, fds);
+    uint64_t socket = 0; /* inode of the descriptor kept, or a pidfd's process */
     bool events = false;
     out->evidence.kind = count != 0 ? HD_EVIDENCE_DESCRIPTOR : HD_EVIDENCE_NONE;
     for (int i = 0; i < count; i++) {
@@ -119,7 +118,7 @@ void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_ca
             d->kind = (uint8_t)kind;
             socket = d->inode;
         } else if (kind == d->kind && d->inode != socket) {
-            socket = 0; /* several of them: no one peer is the cause */
+            socket = 0; /* several of the kind: the set names no peer */
         }
     }
     if (events && d->kind == HD_FD_PROCESS) {
@@ -128,5 +127,5 @@ void hd_set_kind(const struct hd_probe_context *ctx, int tid, const struct hd_ca
     }
     out->child.pid = d->kind == HD_FD_PROCESS ? (int32_t)socket : 0;
     d->inode = socket;
-    out->evidence.name[0] = '\0'; /* nor is one file */
+    out->evidence.name[0] = '\0'; /* the set names no file */
 }

@@ -7,7 +7,7 @@
 #include "os/os.h"
 
 #define HEAD_WORDS 4
-#define DESCRIPTOR_BYTES 1024u /* of some 2300: the number is at 720 */
+#define DESCRIPTOR_BYTES 1024u /* a descriptor has some 2300, and the id at 720 */
 
 void hd_join_init(struct hd_probe_context *ctx, int own_tid) {
     const uint64_t self = (uint64_t)pthread_self();

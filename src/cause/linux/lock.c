@@ -4,7 +4,7 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-#define INNERMOST 6 /* frames between the program's call of a lock and the kernel, at most */
+#define INNERMOST 6 /* most frames between the program's call of a lock and the kernel */
 
 /* clang-format off */
 #define LOCKS(X) \
@@ -34,11 +34,11 @@
 static const char symbols[] = LOCKS(SYMBOL);
 static const struct {
     uint8_t kind;
-    bool glibc; /* of glibc alone: a program may have a function of that name */
+    bool glibc; /* counts only in glibc: a program may have a function of that name */
 } functions[] = {LOCKS(KIND)};
 
-/* sem_wait and its kin jump to a function that waits until the count is not 0. It has no exported name and
- * lies right before its caller. */
+/* sem_wait and its variants jump to a function that waits until the count is not 0. That function has no
+ * exported name, and is right before its caller in memory. */
 static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t start) {
     enum {
         CODE_BYTES = 512
@@ -53,7 +53,8 @@ static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t sta
     return false;
 }
 
-/* g_mutex_lock jumps to the function that waits, which has no exported name. A bit lock's has. */
+/* g_mutex_lock jumps to a function that waits and has no exported name. The waiting function of a bit lock
+ * has one. */
 static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture *c,
                           const struct hd_frame *frames, uint32_t count) {
     enum {
@@ -64,8 +65,8 @@ static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture 
            hd_module_symbol(ctx->modules, (uint32_t)module, "g_mutex_lock") != 0;
 }
 
-/* A function that no callback can be inside of. Of those that call each other the outermost counts: a
- * library's own lock is made of libc's. */
+/* No function of the list calls back into the program. Where one calls another, the outermost counts: a
+ * library makes its locks of libc's. */
 static enum hd_lock_kind kind_of(struct hd_probe_context *ctx, const struct hd_capture *c,
                                  const struct hd_frame *frames, uint32_t count) {
     enum hd_lock_kind kind = HD_LOCK_UNKNOWN;
@@ -88,8 +89,8 @@ static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
     return hd_proc_read_task(ctx->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
 }
 
-/* The word of the owner among those after the futex: glibc's pthread_mutex_t (nptl/lowlevellock.h) and
- * pthread_rwlock_t (struct_rwlock.h). A writer waits for another word than a reader does. */
+/* The owner in the words after the futex: glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t
+ * (struct_rwlock.h). A writer waits for another word than a reader does. */
 static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
     enum {
         FUTEX_CONTENDED = 2,
@@ -124,7 +125,7 @@ int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_captur
     return owner != 0 && (is_one || thread_lives(ctx, owner)) ? (int)owner : 0;
 }
 
-/* A writer that is next in line waits until the readers have gone, which are only counted. */
+/* The writer that is next waits until the readers are gone. glibc stores their number, not their ids. */
 static uint32_t readers_of(const struct hd_probe_context *ctx, const struct hd_capture *c) {
     enum {
         USED = 2,

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: which kind of lock a thread waits for, and which thread has it where the lock's memory says so. No
- * allocation.
+ * Finds the kind of lock that a thread waits for, and the thread that has the lock. Worker; no allocation.
  *
- * The functions on the stack say the kind. Only glibc's mutexes and read-write locks store their owner: the
- * word that the futex call names has it at a known distance, in the capture's own words.
+ * The functions on the stack show the kind. Only glibc's mutexes and read-write locks store their owner. The
+ * owner is at a fixed distance from the futex's word, and the capture has copied the words there.
  */
 #ifndef HD_LOCK_H
 #define HD_LOCK_H
 
 #include "cause/probe_context.h"
 
-/* The lock of a thread that waits in a futex; fills all but its address, joined_tid and gil. */
+/* Fills the lock of a thread that waits in a futex, but for the address, joined_tid and gil. */
 void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count, struct hd_lock_seen *out);
 
-/* The owner of the lock that a thread with these frames waits for, 0: none is claimed. */
+/* The owner of the lock that a thread with these frames waits for; 0: unknown. */
 int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count);
-/* The same where the kind is known. `is_one`: an owner was seen before, and may have ended since the capture.
- */
+/* The owner of a lock of a known kind. `is_one`: an earlier capture had an owner, so one that has ended
+ * meanwhile counts. */
 int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_capture *c, enum hd_lock_kind kind,
                       bool is_one);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: who is at the other end of a socket. No allocation. The socket itself is left alone: a copy of its
- * descriptor would keep it open, so the kernel's tables are asked by its inode.
+ * A copy of the socket's descriptor would keep the socket open, so these functions query the kernel's tables.
  */
 #include "cause/linux/peer.h"
 
@@ -16,8 +15,8 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-/* A server's table of connections may be long. Of our time on a processor: on a machine with much to do the
- * time that passes says nothing of that. */
+/* A server's table of connections may be long. The limit counts CPU time: on a busy machine, elapsed time
+ * says nothing of the work. */
 #define TABLE_CPU_NS_MAX (20 * HD_NS_PER_MS)
 
 /* ---- tables of /proc: "  1: 0100007F:D3DC 0100007F:1538 01 … inode …" ------------------------- */
@@ -102,7 +101,7 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     if (words != 1 && words != 4) {
         return false;
     }
-    uint32_t address[4] = {0}, port; /* each word as the processor reads what stands in the packet */
+    uint32_t address[4] = {0}, port; /* the bytes of the packet, read as words of this CPU */
     for (size_t i = 0; i < words; i++) {
         parse_hex(remote + 8 * i, 8, &address[i]);
     }
@@ -122,7 +121,7 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     return true;
 }
 
-/* Line by line. What is left of a line at the buffer's end is completed by the next read. */
+/* The next read completes a line that the buffer's end cuts. */
 static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *out, size_t size) {
     char text[4096];
     size_t have = 0;
@@ -164,13 +163,13 @@ bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t siz
 
 /* ---- local sockets: the kernel's socket monitor ------------------------------------------------ */
 
-struct unix_answer {
+struct unix_reply {
     uint32_t peer; /* inode, 0: none */
     size_t name_bytes;
     char name[112]; /* as bound; abstract ones begin with a NUL */
 };
 
-static void read_attributes(const uint8_t *p, const uint8_t *end, struct unix_answer *out) {
+static void read_attributes(const uint8_t *p, const uint8_t *end, struct unix_reply *out) {
     struct nlattr head;
     while ((size_t)(end - p) >= sizeof head) {
         memcpy(&head, p, sizeof head);
@@ -189,34 +188,34 @@ static void read_attributes(const uint8_t *p, const uint8_t *end, struct unix_an
     }
 }
 
-static bool ask(int fd, uint64_t inode, struct unix_answer *out) {
+static bool query(int fd, uint64_t inode, struct unix_reply *out) {
     struct {
         struct nlmsghdr head;
         struct unix_diag_req request;
-    } question = {.head = {.nlmsg_len = sizeof question,
-                           .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                           .nlmsg_flags = NLM_F_REQUEST},
-                  .request = {.sdiag_family = AF_UNIX,
-                              .udiag_states = UINT32_MAX,
-                              .udiag_ino = (uint32_t)inode,
-                              .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER,
-                              .udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
-    uint8_t answer[1024];
+    } request_message = {.head = {.nlmsg_len = sizeof request_message,
+                                  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                                  .nlmsg_flags = NLM_F_REQUEST},
+                         .request = {.sdiag_family = AF_UNIX,
+                                     .udiag_states = UINT32_MAX,
+                                     .udiag_ino = (uint32_t)inode,
+                                     .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER,
+                                     .udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
+    uint8_t reply[1024];
     struct nlmsghdr head;
     const size_t before = sizeof head + sizeof(struct unix_diag_msg);
     memset(out, 0, sizeof *out);
-    if (hd_os.write(fd, &question, sizeof question) != (long)sizeof question) {
+    if (hd_os.write(fd, &request_message, sizeof request_message) != (long)sizeof request_message) {
         return false;
     }
-    long n = hd_os.read(fd, answer, sizeof answer);
+    long n = hd_os.read(fd, reply, sizeof reply);
     if (n < (long)before) {
         return false;
     }
-    memcpy(&head, answer, sizeof head);
+    memcpy(&head, reply, sizeof head);
     if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len > (size_t)n || head.nlmsg_len < before) {
         return false;
     }
-    read_attributes(answer + before, answer + head.nlmsg_len, out);
+    read_attributes(reply + before, reply + head.nlmsg_len, out);
     return true;
 }
 
@@ -227,25 +226,25 @@ bool hd_peer_is_display(const char *peer) {
 }
 
 uint32_t hd_peer_inode_of_unix(uint64_t inode) {
-    struct unix_answer own;
+    struct unix_reply own;
     int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     if (fd < 0) {
         return 0;
     }
-    bool found = ask(fd, inode, &own);
+    bool found = query(fd, inode, &own);
     hd_os_close(fd);
     return found ? own.peer : 0;
 }
 
 /* A client's end has no name; the end that its server accepted has the name that the server is bound to. */
 bool hd_peer_of_unix(uint64_t inode, char *out, size_t size) {
-    struct unix_answer own, peer;
+    struct unix_reply own, peer;
     int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     if (fd < 0) {
         return false;
     }
-    bool found = ask(fd, inode, &own) &&
-                 (out == NULL || (own.peer != 0 && ask(fd, own.peer, &peer) && peer.name_bytes > 1));
+    bool found = query(fd, inode, &own) &&
+                 (out == NULL || (own.peer != 0 && query(fd, own.peer, &peer) && peer.name_bytes > 1));
     hd_os_close(fd);
     if (!found || out == NULL) {
         return found;

@@ -7,7 +7,7 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-#define NO_LIMIT (UINT64_C(1) << 60) /* version 1 says so by a number */
+#define NO_LIMIT (UINT64_C(1) << 60) /* version 1 has a large number where there is no limit */
 
 static int open_pressure(const char *groups, unsigned i) {
     static const char mounts[][24] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -62,7 +62,7 @@ void hd_pressure_read(const struct hd_probe_context *ctx, uint64_t stalls_ns[HD_
 }
 
 void hd_pressure_memory(const struct hd_probe_context *ctx, uint64_t *used, uint64_t *limit) {
-    uint64_t most = hd_control_group_number(ctx->memory_limit_fd, ""); /* "max" is no number */
+    uint64_t most = hd_control_group_number(ctx->memory_limit_fd, ""); /* "max" gives 0 */
     *limit = most < NO_LIMIT ? most : 0;
     *used = *limit != 0 ? hd_control_group_number(ctx->memory_used_fd, "") : 0;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what a blocked call waits for, from /proc of this process: the descriptor's kind, a child, a
- * mutex's owner. No allocation. Everything here may be gone the next moment: an unanswered question is no
- * evidence, never an error.
+ * The object of each query may be gone the next moment: a query that fails gives no evidence, and is no
+ * error.
  */
 #include "cause/probe.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -16,6 +14,7 @@
 #include "cause/linux/child.h"
 #include "cause/linux/descriptor.h"
 #include "cause/linux/descriptor_set.h"
+#include "cause/linux/file.h"
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
 #include "cause/linux/peer.h"
@@ -39,8 +38,6 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_pro
     }
 }
 
-/* ---- replies that another thread waits for -------------------------------------------------- */
-
 static void find_reply(struct hd_probe_context *ctx, const struct hd_frame *frames, uint32_t count,
                        struct hd_probe *out) {
     struct hd_capture call;
@@ -48,15 +45,13 @@ static void find_reply(struct hd_probe_context *ctx, const struct hd_frame *fram
     const char *thread = hd_reply_find(&ctx->replies, ctx->modules, frames, count, out);
     int tid = thread != NULL ? hd_reply_thread_find(ctx->proc_fd, thread, &call) : 0;
     if (tid != 0 && hd_syscall_wait(call.syscall_nr) == HD_WAIT_ANY) {
-        hd_set_kind(ctx, tid, &call, &there);
+        hd_descriptor_set_find(ctx, tid, &call, &there);
         find_peer(ctx, tid, &there);
         memcpy(out->peer.name, there.peer.name, sizeof out->peer.name);
     }
 }
 
-/* ---- all locks ------------------------------------------------------------------------------ */
-
-/* Of a file's lock the file is told; whose it is, another process most likely, is not. */
+/* A file's lock has no known owner: most often another process has it. */
 static void find_lock(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                       const struct hd_frame *frames, uint32_t count, struct hd_probe *out) {
     if (c->syscall_nr == SYS_futex) {
@@ -71,65 +66,17 @@ static void find_lock(struct hd_probe_context *ctx, int tid, const struct hd_cap
     }
 }
 
-/* ---- files ---------------------------------------------------------------------------------- */
-
-/* Memory may end behind the path. False: it could not be read to its end. */
-static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char *path, size_t size) {
-    size_t page = 4096 - address % 4096, first = page < size ? page : size;
-    long n = hd_os.pread(ctx->mem_fd, path, first, address);
-    if (n == (long)first && memchr(path, '\0', first) == NULL && first < size) {
-        long more = hd_os.pread(ctx->mem_fd, path + first, size - first, address + first);
-        n += more > 0 ? more : 0;
-    }
-    return n > 0 && memchr(path, '\0', (size_t)n) != NULL;
-}
-
-/* False: the call has no path, or an empty one. A file is not asked whether it is a named pipe: its server
- * may be what does not answer; who opens one waits in a place that has a name. */
-static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address,
-                      struct hd_evidence *out) {
-    char path[PATH_MAX];
-    enum hd_fd_kind device = HD_FD_NONE;
-    if (address == 0) {
-        return false;
-    }
-    if (read_path(ctx, address, path, sizeof path)) {
-        if (path[0] == '\0') {
-            return false;
-        }
-        hd_text_base_name(out->name, sizeof out->name, path);
-        device = hd_descriptor_device_kind(path);
-    }
-    out->descriptor.kind = hd_descriptor_wchan_kind(ctx->proc_fd, tid) == HD_FD_PIPE ? HD_FD_PIPE
-                           : device != HD_FD_NONE                                    ? (uint8_t)device
-                                                                                     : HD_FD_FILE;
-    return true;
-}
-
-/* fstat, futimens and their kin come as calls by path, without one. */
-static void find_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                      struct hd_evidence *out) {
-    enum hd_object object = hd_syscall_object(c->syscall_nr);
-    if (object != HD_OBJECT_NONE &&
-        (object == HD_OBJECT_DESCRIPTOR ||
-         !find_path(ctx, tid, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
-        hd_descriptor_find(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
-    }
-}
-
 bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char path[64]) {
     struct hd_probe e = {0};
     enum hd_wait wait = hd_syscall_wait(c->syscall_nr);
     if (wait == HD_WAIT_FILE) {
-        find_file(ctx, tid, c, &e.evidence);
+        hd_file_find(ctx, tid, c, &e.evidence);
     } else if (wait == HD_WAIT_DESCRIPTOR) {
         hd_descriptor_of_call(ctx->proc_fd, tid, c, &e);
     }
     memcpy(path, e.evidence.name, sizeof e.evidence.name);
     return path[0] != '\0';
 }
-
-/* ---- all of it ------------------------------------------------------------------------------ */
 
 void hd_probe_context_open(struct hd_probe_context *ctx) {
     ctx->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -163,14 +110,14 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
     switch (hd_syscall_wait(c->syscall_nr)) {
     case HD_WAIT_FILE:
         out->evidence.kind = HD_EVIDENCE_DESCRIPTOR;
-        find_file(ctx, tid, c, &out->evidence);
+        hd_file_find(ctx, tid, c, &out->evidence);
         break;
     case HD_WAIT_DESCRIPTOR:
     case HD_WAIT_SOCKET:
         hd_descriptor_of_call(ctx->proc_fd, tid, c, out);
         break;
     case HD_WAIT_ANY:
-        hd_set_kind(ctx, tid, c, out);
+        hd_descriptor_set_find(ctx, tid, c, out);
         kind = hd_evidence_fd_kind(out);
         if (kind == HD_FD_EVENT || kind == HD_FD_INET || kind == HD_FD_UNIX) {
             find_reply(ctx, frames, count, out);
@@ -179,8 +126,7 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
     case HD_WAIT_LOCK:
         find_lock(ctx, tid, c, frames, count, out);
         if (out->evidence.kind != HD_EVIDENCE_LOCK ||
-            !out->evidence.lock
-                 .owned) { /* a shell may wait for a semaphore that its handler of SIGCHLD posts */
+            !out->evidence.lock.owned) { /* a shell may wait for a semaphore that its SIGCHLD handler posts */
             struct hd_probe child = {0};
             hd_child_find(ctx, tid, turn_ns, &child);
             out->not_a_hang = child.not_a_hang;

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Worker: who asks another process through a thread of a library. No allocation.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cause/linux/reply_thread.h"
 
 #include <string.h>
@@ -9,7 +6,7 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_text.h"
 
-enum how {
+enum library {
     GDBUS,
     QDBUS,
     RESOLVER,
@@ -17,20 +14,21 @@ enum how {
     LIBC_RESOLVER
 };
 
-/* Words as bytes: no pointers for the loader to mend. A thread of its own waits for the reply, or none. */
+/* The reply in words, and the name of the thread that reads it; empty: the requesting thread does. Bytes, not
+ * pointers: each pointer would cost the watched process a relocation. */
 static const struct {
     char awaited[24], thread[16];
-} hows[] = {
+} libraries[] = {
     [GDBUS] = {"a reply by D-Bus", "gdbus"},
     [QDBUS] = {"a reply by D-Bus", "QDBusConnection"},
     [RESOLVER] = {"DNS", ""},
-    [LIBC_RESOLVER] = {"DNS", ""},                          /* on the thread itself */
-    [QXCB] = {"a reply of the X server", "QXcbEventQueue"}, /* it reads what comes for all threads */
+    [LIBC_RESOLVER] = {"DNS", ""},
+    [QXCB] = {"a reply of the X server", "QXcbEventQueue"},
 };
 
-/* By exported names: of other functions nobody knows where they are in the process. And what is shown to a
- * person, where that is another name. The lookup below g_socket_client_connect leaves no exported name on the
- * stack. gethostbyname calls gethostbyname_r, gethostbyaddr and getnameinfo call gethostbyaddr_r. */
+/* Exported names: the process has no addresses of other functions. The second column is the name for the
+ * user, where that is another one. The lookup below g_socket_client_connect has no exported name on the
+ * stack. gethostbyname calls gethostbyname_r; gethostbyaddr and getnameinfo call gethostbyaddr_r. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("g_bus_get_sync", "", GDBUS) \
@@ -62,12 +60,12 @@ static const struct {
     X("xcb_wait_for_reply64", "", QXCB)
 /* clang-format on */
 
-#define SYMBOL(symbol, shown, how) symbol "\0"
-#define SHOWN(symbol, shown, how) shown "\0"
-#define HOW(symbol, shown, how) how,
+#define SYMBOL(symbol, shown, library) symbol "\0"
+#define SHOWN(symbol, shown, library) shown "\0"
+#define LIBRARY(symbol, shown, library) library,
 static const char symbols[] = REQUESTS(SYMBOL);
 static const char shown[] = REQUESTS(SHOWN);
-static const uint8_t how_of[] = {REQUESTS(HOW)};
+static const uint8_t library_of[] = {REQUESTS(LIBRARY)};
 
 static int module_of(struct hd_modules *m, const struct hd_frame *f) {
     return hd_modules_at(m, hd_frame_lookup_pc(f));
@@ -82,11 +80,12 @@ static bool in_one_folder(const char *a, const char *b) {
            memchr(b + folder, '/', strlen(b + folder)) == NULL;
 }
 
-/* Between the function that asks and the call that waits lie its own library, those beside it, the system's,
- * the one that makes the call, and the preload. All else was called back: it waits for what it likes. */
-static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint32_t asks) {
-    int library = module_of(m, &frames[asks]), call = module_of(m, &frames[0]);
-    for (uint32_t i = 0; i < asks; i++) {
+/* Frames of these modules may be between the requesting function and the call: the function's library and
+ * those in its folder, the system's, the calling module, the preload. Any other frame is a callback, which
+ * may wait for anything. */
+static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint32_t requests) {
+    int library = module_of(m, &frames[requests]), call = module_of(m, &frames[0]);
+    for (uint32_t i = 0; i < requests; i++) {
         int in = module_of(m, &frames[i]);
         if (in < 0 || frames[i].script != 0) {
             return true;
@@ -110,22 +109,21 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
     if (found < 0 || calls_back(m, frames, i)) {
         return NULL;
     }
-    for (int library = module_of(m, &frames[i]); i < count && module_of(m, &frames[i]) == library; i++) {
+    for (int module = module_of(m, &frames[i]); i < count && module_of(m, &frames[i]) == module; i++) {
         int at = hd_functions_at(known, m, symbols, frames[i].start);
         found = at >= 0 ? at : found;
     }
-    enum how how = (enum how)how_of[found];
+    enum library library = (enum library)library_of[found];
     enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
-    if (socket != (how == LIBC_RESOLVER)) {
-        return NULL; /* another thread's socket is not seen here; a connection of the thread's own is no DNS
-                      */
+    if (socket != (library == LIBC_RESOLVER)) {
+        return NULL; /* a library's thread has its socket; only libc's resolver uses one of this thread */
     }
     const char *request = hd_functions_name(shown, (uint32_t)found);
     out->peer.request = request[0] != '\0' ? request : hd_functions_name(symbols, (uint32_t)found);
-    out->peer.display = how == QXCB;
-    out->peer.awaited = hows[how].awaited;
-    return hows[how].thread[0] != '\0' ? hows[how].thread : NULL;
+    out->peer.display = library == QXCB;
+    out->peer.awaited = libraries[library].awaited;
+    return libraries[library].thread[0] != '\0' ? libraries[library].thread : NULL;
 }
 
 /* ---- the thread that waits for the reply ------------------------------------------------------ */

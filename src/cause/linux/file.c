@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "cause/linux/file.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cause/linux/descriptor.h"
+#include "os/os.h"
+#include "os/syscall_table.h"
+
+/* Reads page by page: the page after the path may not be mapped. False: the path's end is not readable. */
+static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char *path, size_t size) {
+    size_t page = 4096 - address % 4096, first = page < size ? page : size;
+    long n = hd_os.pread(ctx->mem_fd, path, first, address);
+    if (n == (long)first && memchr(path, '\0', first) == NULL && first < size) {
+        long more = hd_os.pread(ctx->mem_fd, path + first, size - first, address + first);
+        n += more > 0 ? more : 0;
+    }
+    return n > 0 && memchr(path, '\0', (size_t)n) != NULL;
+}
+
+/* False: the call has no path, or an empty one. The file's type is not read, since the file's server may be
+ * the one that does not answer: the wait channel shows a named pipe. */
+static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address,
+                      struct hd_evidence *out) {
+    char path[PATH_MAX];
+    enum hd_fd_kind device = HD_FD_NONE;
+    if (address == 0) {
+        return false;
+    }
+    if (read_path(ctx, address, path, sizeof path)) {
+        if (path[0] == '\0') {
+            return false;
+        }
+        hd_text_base_name(out->name, sizeof out->name, path);
+        device = hd_descriptor_device_kind(path);
+    }
+    out->descriptor.kind = hd_descriptor_wchan_kind(ctx->proc_fd, tid) == HD_FD_PIPE ? HD_FD_PIPE
+                           : device != HD_FD_NONE                                    ? (uint8_t)device
+                                                                                     : HD_FD_FILE;
+    return true;
+}
+
+void hd_file_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+                  struct hd_evidence *out) {
+    enum hd_object object = hd_syscall_object(c->syscall_nr);
+    if (object != HD_OBJECT_NONE &&
+        (object == HD_OBJECT_DESCRIPTOR ||
+         !find_path(ctx, tid, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
+        hd_descriptor_find(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
+    }
+}
