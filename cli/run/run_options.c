@@ -8,6 +8,7 @@
 
 #include "cli/base/duration.h"
 #include "cli/commands.h"
+#include "recognise/loop_option.h"
 #include "record/record.h"
 
 #define THRESHOLD_NS (500 * DURATION_MS)
@@ -221,12 +222,6 @@ const struct command command_run = {
     .run = cmd_run,
 };
 
-/* Names on both sides of a colon that is there. */
-static bool is_loop(const char *text) {
-    size_t n = strlen(text), module = strcspn(text, ":");
-    return module > 0 && module + 1 != n && n < HD_RECORD_STRING;
-}
-
 /* 0, or the status of a wrong use. */
 static int check(const struct run_options *o) {
     if (o->name != NULL && !app_name_is_valid(o->name)) {
@@ -238,7 +233,7 @@ static int check(const struct run_options *o) {
         return options_wrong_use(&command_run, "--app-version and --environment: want at most %d bytes",
                                  HD_APP_TEXT - 1);
     }
-    if (o->loop != NULL && !is_loop(o->loop)) {
+    if (o->loop != NULL && !hd_loop_option_is_valid(o->loop)) {
         return options_wrong_use(&command_run,
                                  "--loop '%.300s': want MODULE or MODULE:FUNCTION, at most %d bytes", o->loop,
                                  HD_RECORD_STRING - 1);

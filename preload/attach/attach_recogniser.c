@@ -13,7 +13,7 @@ static bool is_due(void *main_waits, uint64_t now_ns) {
 }
 
 static void store_known(const struct hd_wait_table *t) {
-    uint32_t own = t->recognition->standing;
+    uint32_t own = t->recognition->certainty;
     atomic_store_explicit(&record->loop.certainty, own > named_known ? own : named_known,
                           memory_order_relaxed);
 }

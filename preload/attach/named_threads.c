@@ -97,7 +97,7 @@ static bool clear(struct slot *p) {
     t->named = true;
     /* The former thread may have ended in a signal handler inside the slow path. */
     atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
-    hd_stack_copies_init(&t->left);
+    hd_stack_copies_init(&t->copies);
     hd_recognition_init(t->recognition, hd_named->record);
     return true;
 }
@@ -205,11 +205,11 @@ uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_
             } else if (p->waits->loop == blocked) {
                 hd_recognition_blocked(p->waits, how);
             }
-            known = p->waits->recognition->standing;
+            known = p->waits->recognition->certainty;
         } else if (use == ENDED && blocked == NULL) {
             hd_recognition_judge(p->waits, tools); /* judges the thread's last waits */
             hd_recognition_end(p->waits, tools);
-            known = p->waits->recognition->standing;
+            known = p->waits->recognition->certainty;
             hd_named->ended_status = known > hd_named->ended_status ? known : hd_named->ended_status;
             atomic_store(&p->use, FREE);
         }

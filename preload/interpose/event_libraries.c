@@ -24,9 +24,9 @@ enum {
 static _Thread_local uint8_t frames_seen;
 
 static void begin(struct hd_waiting *w, int library, bool blocks, const void *caller, const void *frame) {
-    struct hd_wait_set set = {.hash = (uint64_t)library << 32, .epoll = library};
+    struct hd_wait_call call = {.hash = (uint64_t)library << 32, .epoll = library};
     if (hd_wait_table_self != NULL || (hd_named != NULL && hd_named_watch_caller())) {
-        hd_wait_begin(w, &set, blocks, caller, frame);
+        hd_wait_begin(w, &call, blocks, caller, frame);
     }
     if (w->waits != NULL) { /* calls inside the library's function are not waits */
         atomic_store_explicit(&w->waits->slow_path, true, memory_order_relaxed);

@@ -27,7 +27,7 @@ void hd_jump_resolve(void) {
     EXPORT void name(struct __jmp_buf_tag[1], int) __attribute__((noreturn)); \
     EXPORT void name(struct __jmp_buf_tag to[1], int value) {                 \
         if (__builtin_expect(hd_wait_table_self != NULL, 0)) {                \
-            hd_wait_left(hd_wait_table_self);                                 \
+            hd_wait_jumped(hd_wait_table_self);                               \
         }                                                                     \
         if (real[i] == NULL) { /* called by an earlier constructor */         \
             hd_jump_resolve();                                                \
@@ -43,7 +43,7 @@ JUMP(3, __longjmp_chk)
 
 EXPORT int setcontext(const ucontext_t *to) {
     if (__builtin_expect(hd_wait_table_self != NULL, 0)) {
-        hd_wait_left(hd_wait_table_self);
+        hd_wait_jumped(hd_wait_table_self);
     }
     if (real_setcontext == NULL) {
         hd_jump_resolve();

@@ -114,9 +114,9 @@ static inline uint64_t hash_of_poll(const struct pollfd *fds, nfds_t n) {
     return hash;
 }
 
-__attribute__((noinline, cold)) static struct hd_wait_set set_of_poll(const struct pollfd *fds, nfds_t n) {
+__attribute__((noinline, cold)) static struct hd_wait_call call_of_poll(const struct pollfd *fds, nfds_t n) {
     bool there = is_there(fds, (n < FD_SETSIZE ? n : FD_SETSIZE) * sizeof *fds);
-    return (struct hd_wait_set){
+    return (struct hd_wait_call){
         .hash = hash_of_poll(fds, n), .poll = there ? fds : NULL, .n = there ? n : 0, .epoll = -1};
 }
 
@@ -140,23 +140,23 @@ static inline uint64_t hash_of_select(int n, const fd_set *r, const fd_set *w, c
     return hash;
 }
 
-__attribute__((noinline, cold)) static struct hd_wait_set set_of_select(int n, const fd_set *r,
-                                                                        const fd_set *w, const fd_set *e) {
+__attribute__((noinline, cold)) static struct hd_wait_call call_of_select(int n, const fd_set *r,
+                                                                          const fd_set *w, const fd_set *e) {
     size_t bytes = n > 0 ? ((size_t)clamped(n) + 63) / 64 * 8 : 0;
-    return (struct hd_wait_set){.hash = hash_of_select(n, r, w, e),
-                                .select = {is_there(r, bytes) ? r : NULL, is_there(w, bytes) ? w : NULL,
-                                           is_there(e, bytes) ? e : NULL},
-                                .n = n > 0 ? (uint64_t)clamped(n) : 0,
-                                .epoll = -1};
+    return (struct hd_wait_call){.hash = hash_of_select(n, r, w, e),
+                                 .select = {is_there(r, bytes) ? r : NULL, is_there(w, bytes) ? w : NULL,
+                                            is_there(e, bytes) ? e : NULL},
+                                 .n = n > 0 ? (uint64_t)clamped(n) : 0,
+                                 .epoll = -1};
 }
 
 static inline uint64_t hash_of_epoll(int epfd) {
     return (uint64_t)(uint32_t)epfd << 32 | hd_epoll_generation(epfd);
 }
 
-__attribute__((noinline, cold)) static struct hd_wait_set set_of_epoll(int epfd) {
+__attribute__((noinline, cold)) static struct hd_wait_call call_of_epoll(int epfd) {
     uint64_t hash = hash_of_epoll(epfd);
-    return (struct hd_wait_set){.hash = hash, .epoll = epfd, .epoll_generation = (uint32_t)hash};
+    return (struct hd_wait_call){.hash = hash, .epoll = epfd, .epoll_generation = (uint32_t)hash};
 }
 
 static int created(int epfd) {
@@ -178,7 +178,7 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
                                                                 void *exception, void *context) {
     (void)version, (void)kind, (void)exception, (void)context;
     if ((actions & 2) != 0 && hd_wait_table_self != NULL) { /* _UA_CLEANUP_PHASE */
-        hd_wait_left(hd_wait_table_self);
+        hd_wait_jumped(hd_wait_table_self);
     }
     return 8; /* _URC_CONTINUE_UNWIND */
 }
@@ -194,10 +194,10 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
 #define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS)                               \
     static __attribute__((noinline, cold)) int any_##name(const void *caller, const void *frame, \
                                                           UNWRAP PARAMETERS) {                   \
-        struct hd_wait_set hd_set = set_##OF;                                                    \
+        struct hd_wait_call hd_call = call_##OF;                                                 \
         struct hd_waiting hd_w;                                                                  \
         CALLS_WHEN_UNWOUND;                                                                      \
-        hd_wait_begin(&hd_w, &hd_set, BLOCKS, caller, frame);                                    \
+        hd_wait_begin(&hd_w, &hd_call, BLOCKS, caller, frame);                                   \
         int hd_result = REAL(member) ARGUMENTS;                                                  \
         hd_wait_end(&hd_w);                                                                      \
         return hd_result;                                                                        \
@@ -214,13 +214,13 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
         }                                                                                        \
         if (!(BLOCKS)) {                                                                         \
             int found = real.member ARGUMENTS;                                                   \
-            hd_wait_loop_looked(hd_t);                                                           \
+            hd_wait_loop_polled(hd_t);                                                           \
             return found;                                                                        \
         }                                                                                        \
-        struct hd_wait_entry *hd_id = hd_t->last;                                                \
+        struct hd_wait_entry *hd_entry = hd_t->last.entry;                                       \
         uint64_t hd_began = hd_wait_loop_begin(hd_t);                                            \
         int hd_result = real.member ARGUMENTS;                                                   \
-        hd_wait_loop_end(hd_t, hd_id, hd_began);                                                 \
+        hd_wait_loop_end(hd_t, hd_entry, hd_began);                                              \
         return hd_result;                                                                        \
     }
 // NOLINTEND(bugprone-macro-parentheses)

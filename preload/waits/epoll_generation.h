@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many epoll instances have had a descriptor number. Numbers are reused at once, and the kernel shows no
- * identity of an epoll instance: each creation counts. Any thread; wait-free.
+ * Counts how many epoll instances have had a descriptor number. The kernel reuses numbers at once, and shows
+ * no identity of an instance; so the interposers count each creation. Any thread; wait-free.
  */
 #ifndef HD_EPOLL_GENERATION_H
 #define HD_EPOLL_GENERATION_H
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Numbers above share counters, which can only make one instance look like two. */
+/* Higher numbers share counters. One instance may then look like two, and never two like one. */
 #define HD_EPOLL_COUNTERS 1024u
 extern _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];
 

@@ -1,66 +1,69 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what the identities of a thread's waits mean. Reads the stacks that the thread left and the
- * descriptors behind the numbers, applies the rule, gives verdicts. No allocation.
+ * The worker's side of a wait table: it fills values (struct hd_wait_seen) from the thread's entries and
+ * copies of its stack, has them judged (src/recognise), and writes the verdicts into the entries. No
+ * allocation, no lock.
  */
-#ifndef HD_RECOGNISE_H
-#define HD_RECOGNISE_H
+#ifndef HD_RECOGNITION_H
+#define HD_RECOGNITION_H
 
 #include "image/functions.h"
 #include "preload/waits/wait_table.h"
-#include "recognise/known_functions.h"
-#include "recognise/loop_option.h"
-#include "unwind/unwind.h"
+#include "recognise/judge.h"
 #include "watch/recogniser.h"
 
+/* What the worker knows of one entry. */
 struct hd_known_wait {
-    uint32_t uses; /* of the place in the table that this is about */
     bool known;
-    struct hd_wait_descriptors objects;
-    bool by_option; /* the user says that it is the loop's */
-    struct hd_seen_wait seen;
-    uint64_t waits, ticks;       /* already told to the rule */
-    uint64_t call_pc, caller_pc; /* in the call, and in the function that made it; 0: not known */
+    uint32_t uses; /* of the entry when its stack was copied; another value: the entry has a new key */
+    struct hd_wait_descriptors descriptors;
+    struct hd_wait_seen seen;
+    uint64_t counted_waits, counted_ticks; /* sums of the entry that the rule has counted */
 };
 
 struct hd_recognition {
-    struct hd_rule_state rule;
+    struct hd_judge judge;
     struct hd_functions known_functions;
-    struct hd_loop_option option; /* in place of the rule */
     struct hd_known_wait entry[HD_WAIT_ENTRIES];
-    _Atomic uint64_t order;      /* of the last wait that the rule was told of */
-    _Atomic uint64_t idle_order; /* the same, when its loop was last found idle */
-    _Atomic uint64_t looked_ns;  /* when it last was; 0: not yet */
-    _Atomic bool look_soon;      /* the loop was found closed for the first time */
-    bool closed;                 /* and so it was at the last look */
-    uint64_t rule_changes;
-    uint32_t standing;   /* enum hd_record_certainty */
-    uint32_t generation; /* of the watch when it last was looked at */
+    struct hd_recognition_progress { /* the worker's; the monitor reads it */
+        _Atomic uint64_t order;      /* the thread's last wait that the rule has counted */
+        _Atomic uint64_t idle_order; /* the same when a judgement last found the loop idle */
+        _Atomic uint64_t judged_ns;  /* the last judgement; 0: none yet */
+        _Atomic bool again_soon;     /* that one found the loop's files closed for the first time */
+    } progress;
+    bool closed;           /* the last judgement found the loop's files closed */
+    uint64_t rule_changes; /* of the rule, as of the last judgement */
+    uint32_t certainty;    /* enum hd_record_certainty */
+    uint32_t generation;   /* of the watch at the last judgement */
 };
 
-/* A thread that is not watched yet, with its recognition, which is not ready; NULL: no memory. */
+/* The table of a thread that is not watched yet. Its recognition needs hd_recognition_init. NULL: no memory.
+ * The table is never freed. */
 struct hd_wait_table *hd_wait_table_new(void);
 
-/* The same of one that was watched: neither monitor nor worker looks at it. The two pointers stay, and what
- * the thread's recognition knows until hd_recognition_init(). */
+/* Makes the table that of a thread which is not watched. Neither monitor nor worker may use it meanwhile. The
+ * recognition stays as it is. */
 void hd_wait_table_forget(struct hd_wait_table *t);
 
 void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
 
-/* What the identities that are known have waited in all: about, for old ones are forgotten. */
+/* Time of all waits that the table still has; entries that gave way are missing. */
 uint64_t hd_recognition_waited_ns(const struct hd_wait_table *t);
 
-/* Where the loop waits; without a loop, where most waits came from. False: not known. */
+/* Where the loop waits; without a loop, where most waits came from. False: no stack was read yet. */
 bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc);
 
-/* The monitor: is there something to recognise? `waits`: struct hd_wait_table. */
+/* The monitor: true if the worker should judge. `waits`: struct hd_wait_table. */
 bool hd_recognition_due(void *waits, uint64_t now_ns);
-/* The worker: a sample found the thread blocked. Sets `standing`. */
+
+/* The worker. A sample found the thread blocked, and not in a wait. */
 void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how);
-/* The worker: does it, and sets `standing`; in a program that ends, for the last time. */
+
+/* The worker: judges the waits since the last time. `tools->ending`: for the last time. */
 void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools);
-/* The worker: the thread has ended. What is held of a loop that was none, or is in doubt, goes: another
- * thread's loop would have it shown at the end. */
+
+/* The worker: the thread has ended. Withdraws the reports that are deferred for a loop which is not valid, or
+ * another thread's loop would show them. */
 void hd_recognition_end(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 #endif

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two halves of the recognition: reading what waits are (recognise_waits.c), and judging them
- * (recognise.c).
+ * recognition_read.c fills values from the table, recognition.c has them judged. The worker runs both.
  */
-#ifndef HD_RECOGNISE_PRIVATE_H
-#define HD_RECOGNISE_PRIVATE_H
+#ifndef HD_RECOGNITION_PRIVATE_H
+#define HD_RECOGNITION_PRIVATE_H
 
 #include "preload/waits/recognition.h"
 
-/* Reads the stack that the thread left last, if the worker has not had it, and tells the rule. */
+/* Reads the thread's newest copy of its stack, if it is unread, and passes the wait to the judge. */
 void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns);
 
-/* A loop whose descriptors are closed, all of them, was made anew, or is over. */
+/* Passes to the rule that all files of the loop are closed, if they are: the program made a new loop, or has
+ * left it. */
 void hd_recognition_note_closed(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
-/* The thread compares numbers, and numbers are given anew: one connection after the other looks like one to
- * it. Reads again what the numbers mean of identities that have waited since the last time. */
+/* Reads the descriptors of entries that have waited again. Their numbers may be other files' by now: to the
+ * thread one connection after the other is the same key. */
 void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools);
+
+/* The entry is still that of the key which the worker knows. */
+static inline bool hd_recognition_is_current(const struct hd_known_wait *known,
+                                             const struct hd_wait_entry *entry) {
+    return known->known && atomic_load_explicit(&entry->uses, memory_order_seq_cst) == known->uses;
+}
 
 #endif

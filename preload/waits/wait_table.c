@@ -1,8 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Watched thread: wait-free. The seldom halves: an identity seen for the first time, a stack left for the
- * worker.
- */
+/* SPDX-License-Identifier: MIT */
 #include "preload/waits/wait_table.h"
 
 #include <errno.h>
@@ -11,22 +7,23 @@
 #include "capture/mailbox.h"
 #include "unwind/arch/caller_registers.h"
 
-/* The kernel keeps mappings at least 128 MiB below the main thread's stack (mmap_base): what is nearer to its
- * top is it. */
+/* The kernel maps nothing else within 128 MiB below the top of the main thread's stack (mmap_base): an
+ * address nearer to the top is in this stack. */
 #define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
 
-/* Under the thread sanitizer this runs inside its own interceptor of a blocking call, where it takes no
- * notice of atomics and so would call every hand-over to the worker a race. */
+/* The thread sanitizer calls this code from its interceptor of a blocking call. There it ignores atomics, so
+ * each hand-over to the worker would be a race to it. */
 #define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
 
-/* Built small: the preload is in every watched process. */
+/* Built small, since the preload is in each watched process. */
 #define SLOW_PATH __attribute__((noinline, cold))
 
 struct hd_wait_hooks hd_wait_hooks;
 _Thread_local struct hd_wait_table *hd_wait_table_self;
 
-/* Between these a signal handler's waits go by unseen: what is being written is not theirs to write. */
+/* Between these two calls a signal handler's waits are ignored: the interrupted thread is writing the table.
+ */
 INSIDE_A_CALL static void begin_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -36,60 +33,61 @@ INSIDE_A_CALL static void end_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, false, memory_order_release);
 }
 
-/* A free place, else that of the identity that waited longest ago and is not the loop's. */
-INSIDE_A_CALL SLOW_PATH static struct hd_wait_entry *place_for(struct hd_wait_table *t) {
+/* A free slot, else that of the key that waited longest ago and is not the loop's. */
+INSIDE_A_CALL SLOW_PATH static struct hd_wait_entry *slot_for(struct hd_wait_table *t) {
     struct hd_wait_entry *oldest = NULL;
     bool oldest_idle = false;
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
-        struct hd_wait_entry *id = &t->entry[i];
-        if (id->key == 0) {
-            return id;
+        struct hd_wait_entry *entry = &t->entry[i];
+        if (entry->key == 0) {
+            return entry;
         }
-        bool idle = atomic_load_explicit(&id->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
-        bool older = oldest == NULL || atomic_load_explicit(&id->order, memory_order_relaxed) <
-                                           atomic_load_explicit(&oldest->order, memory_order_relaxed);
+        bool idle = atomic_load_explicit(&entry->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+        bool older = oldest == NULL || atomic_load_explicit(&entry->sums.order, memory_order_relaxed) <
+                                           atomic_load_explicit(&oldest->sums.order, memory_order_relaxed);
         if (oldest == NULL || (idle == oldest_idle ? older : oldest_idle)) {
-            oldest = id;
+            oldest = entry;
             oldest_idle = idle;
         }
     }
     return oldest;
 }
 
-INSIDE_A_CALL static void note(struct hd_wait_entry *id, int fd) {
-    if (fd >= 0 && id->objects.fds < HD_WAIT_FDS) {
-        id->objects.fd[id->objects.fds++] = fd;
+INSIDE_A_CALL static void store_descriptor(struct hd_wait_entry *entry, int fd) {
+    if (fd >= 0 && entry->descriptors.fds < HD_WAIT_FDS) {
+        entry->descriptors.fd[entry->descriptors.fds++] = fd;
     }
 }
 
-/* Asked here, since the worker has none of these descriptors: a filter may refuse it a copy. */
-INSIDE_A_CALL SLOW_PATH static void note_listening(struct hd_wait_entry *id) {
+/* The thread itself asks the kernel, since the worker has a descriptor table of its own, and a filter may
+ * refuse it a copy of these descriptors. */
+INSIDE_A_CALL SLOW_PATH static void store_listening(struct hd_wait_entry *entry) {
     int saved = errno;
-    id->objects.listens = 0;
-    for (uint32_t i = 0; i < id->objects.fds && !id->objects.epoll; i++) {
+    entry->descriptors.listens = 0;
+    for (uint32_t i = 0; i < entry->descriptors.fds && !entry->descriptors.epoll; i++) {
         int listens = 0;
         socklen_t size = sizeof listens;
-        bool known = getsockopt(id->objects.fd[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
-        id->objects.listens |= (uint16_t)((known && listens != 0) << i);
+        bool known = getsockopt(entry->descriptors.fd[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
+        entry->descriptors.listens |= (uint16_t)((known && listens != 0) << i);
     }
     errno = saved;
 }
 
-INSIDE_A_CALL SLOW_PATH static void note_descriptors(struct hd_wait_entry *id,
-                                                     const struct hd_wait_set *set) {
-    id->objects.epoll = set->epoll >= 0;
-    id->objects.epoll_generation = set->epoll_generation;
-    id->objects.fds = 0;
-    note(id, set->epoll);
-    /* a count that is none is for the call itself to refuse */
-    for (uint64_t i = 0; set->poll != NULL && i < set->n && i < FD_SETSIZE && id->objects.fds < HD_WAIT_FDS;
-         i++) {
-        note(id, set->poll[i].fd);
+INSIDE_A_CALL SLOW_PATH static void store_descriptors(struct hd_wait_entry *entry,
+                                                      const struct hd_wait_call *call) {
+    entry->descriptors.epoll = call->epoll >= 0;
+    entry->descriptors.epoll_generation = call->epoll_generation;
+    entry->descriptors.fds = 0;
+    store_descriptor(entry, call->epoll);
+    /* the kernel refuses a count that is too large; here it is only bounded */
+    for (uint64_t i = 0;
+         call->poll != NULL && i < call->n && i < FD_SETSIZE && entry->descriptors.fds < HD_WAIT_FDS; i++) {
+        store_descriptor(entry, call->poll[i].fd);
     }
-    for (uint64_t fd = 0; set->poll == NULL && set->epoll < 0 && fd < set->n && fd < FD_SETSIZE; fd++) {
+    for (uint64_t fd = 0; call->poll == NULL && call->epoll < 0 && fd < call->n && fd < FD_SETSIZE; fd++) {
         for (unsigned s = 0; s < 3; s++) {
-            if (set->select[s] != NULL && FD_ISSET(fd, set->select[s])) {
-                note(id, (int)fd);
+            if (call->select[s] != NULL && FD_ISSET(fd, call->select[s])) {
+                store_descriptor(entry, (int)fd);
                 break;
             }
         }
@@ -97,36 +95,36 @@ INSIDE_A_CALL SLOW_PATH static void note_descriptors(struct hd_wait_entry *id,
 }
 
 INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, uint64_t key,
-                                                       const struct hd_wait_set *set, uint64_t sp) {
+                                                       const struct hd_wait_call *call, uint64_t caller_sp) {
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         if (t->entry[i].key == key) {
             return &t->entry[i];
         }
     }
     begin_slow_path(t);
-    struct hd_wait_entry *id = place_for(t);
-    /* The worker reads a place whose `uses` it has seen before and after. Odd also when a handler has jumped
-     * out of here. */
-    uint32_t uses = atomic_load_explicit(&id->uses, memory_order_relaxed) | 1;
-    atomic_store_explicit(&id->uses, uses, memory_order_seq_cst);
-    atomic_store_explicit(&id->resolved, 0, memory_order_relaxed);
-    atomic_store_explicit(&id->verdict, HD_WAIT_UNKNOWN, memory_order_relaxed);
-    atomic_store_explicit(&id->waits, 0, memory_order_relaxed);
-    atomic_store_explicit(&id->ticks, 0, memory_order_relaxed);
-    atomic_store_explicit(&id->order, 0, memory_order_relaxed);
-    atomic_store_explicit(&id->first_began, 0, memory_order_relaxed);
-    atomic_store_explicit(&id->ended, 0, memory_order_relaxed);
-    atomic_store_explicit(&id->began, 0, memory_order_relaxed);
-    note_descriptors(id, set);
-    note_listening(id);
-    id->sp = sp;
-    id->key = key;
-    atomic_store_explicit(&id->uses, uses + 1, memory_order_seq_cst); /* even: whole */
+    struct hd_wait_entry *entry = slot_for(t);
+    /* The worker believes an entry whose `uses` is even, and the same before and after it reads. It is odd
+     * already if a signal handler has jumped out of here. */
+    uint32_t uses = atomic_load_explicit(&entry->uses, memory_order_relaxed) | 1;
+    atomic_store_explicit(&entry->uses, uses, memory_order_seq_cst);
+    atomic_store_explicit(&entry->resolved, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->verdict, HD_WAIT_UNKNOWN, memory_order_relaxed);
+    atomic_store_explicit(&entry->sums.waits, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->sums.ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->sums.order, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->sums.first_began, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->unknown.ended, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->unknown.began, 0, memory_order_relaxed);
+    store_descriptors(entry, call);
+    store_listening(entry);
+    entry->caller_sp = caller_sp;
+    entry->key = key;
+    atomic_store_explicit(&entry->uses, uses + 1, memory_order_seq_cst); /* even: complete */
     end_slow_path(t);
-    return id;
+    return entry;
 }
 
-/* Stack bytes as they are, redzones of sanitizers included. */
+/* Copies stack bytes, also those that a sanitizer forbids to read. */
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from,
                                                                              uint32_t bytes) {
     const volatile uint64_t *source = (const volatile uint64_t *)(uintptr_t)from;
@@ -136,36 +134,37 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
     }
 }
 
-/* On a coroutine's stack, and the like. Of a thread whose stack libc did not note nobody knows. */
-INSIDE_A_CALL static bool is_elsewhere(const struct hd_wait_table *t, uint64_t sp, uint64_t room) {
-    const struct hd_watch *watch = t->watch; /* read once: the main thread may forget it meanwhile */
+/* False also for a thread whose stack libc does not know. `below_top`: bytes from sp to the stack's top. */
+INSIDE_A_CALL static bool is_coroutine(const struct hd_wait_table *t, uint64_t sp, uint64_t below_top) {
+    const struct hd_watch *watch = t->watch; /* read once: another thread may end the watch meanwhile */
     const struct hd_mailbox *m = t->named && watch != NULL ? watch->mailbox : NULL;
     return t->named ? m != NULL && m->stack_end != 0 && (sp < m->stack_begin || sp >= m->stack_end)
-                    : room > MAIN_STACK_MAX;
+                    : below_top > MAIN_STACK_MAX;
 }
 
-/* For the worker: an identity of unknown meaning waits again. */
-INSIDE_A_CALL SLOW_PATH static void leave_stack(struct hd_wait_table *t, struct hd_wait_entry *id,
-                                                bool blocks) {
-    /* The newest wins: this wait may last, those before it are over. */
+/* For the worker: the meaning of this key is not known. Replaces an unread copy, since this wait may last and
+ * the earlier ones are over. */
+INSIDE_A_CALL SLOW_PATH static void copy_stack(struct hd_wait_table *t, struct hd_wait_entry *entry,
+                                               bool blocks) {
     begin_slow_path(t);
-    struct hd_stack_copy *left = &t->left.stack[t->left.writing];
-    hd_own_regs(&left->regs);
-    uint64_t room = t->stack_top > left->regs.sp ? t->stack_top - left->regs.sp : 0;
-    left->bytes = (uint32_t)(room < HD_WAIT_STACK_BYTES ? room & ~7ULL : HD_WAIT_STACK_BYTES);
-    left->elsewhere = is_elsewhere(t, left->regs.sp, room);
-    if (t->named || left->elsewhere) { /* nobody knows where it ends */
-        long n = hd_os.read_memory(hd_os.get_pid(), left->regs.sp, left->stack, HD_WAIT_STACK_BYTES);
-        left->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
+    struct hd_stack_copies *copies = &t->copies;
+    struct hd_stack_copy *c = &copies->stack[copies->writing];
+    hd_own_regs(&c->regs);
+    uint64_t below_top = t->stack_top > c->regs.sp ? t->stack_top - c->regs.sp : 0;
+    c->bytes = (uint32_t)(below_top < HD_WAIT_STACK_BYTES ? below_top & ~7ULL : HD_WAIT_STACK_BYTES);
+    c->coroutine = is_coroutine(t, c->regs.sp, below_top);
+    if (t->named || c->coroutine) { /* its end is not known: the kernel reads what is there */
+        long n = hd_os.read_memory(hd_os.get_pid(), c->regs.sp, c->stack, HD_WAIT_STACK_BYTES);
+        c->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
     } else {
-        copy(left->stack, left->regs.sp, left->bytes);
+        copy(c->stack, c->regs.sp, c->bytes);
     }
-    left->objects = id->objects;
-    left->blocks = blocks;
-    left->sp = id->sp;
-    left->entry = (uint32_t)(id - t->entry);
-    left->uses = atomic_load_explicit(&id->uses, memory_order_relaxed);
-    t->left.writing = atomic_exchange_explicit(&t->left.between, t->left.writing | HD_STACK_COPY_FRESH,
+    c->descriptors = entry->descriptors;
+    c->blocks = blocks;
+    c->caller_sp = entry->caller_sp;
+    c->entry = (uint32_t)(entry - t->entry);
+    c->uses = atomic_load_explicit(&entry->uses, memory_order_relaxed);
+    copies->writing = atomic_exchange_explicit(&copies->between, copies->writing | HD_STACK_COPY_FRESH,
                                                memory_order_acq_rel) &
                       3;
     end_slow_path(t);
@@ -186,7 +185,7 @@ static uint64_t wait_key(uint64_t hash, const void *caller, const void *frame) {
     return key | 1;
 }
 
-INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set *set, bool blocks,
+INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call *call, bool blocks,
                                  const void *caller, const void *frame) {
     struct hd_wait_table *t = hd_wait_table_self;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
@@ -198,22 +197,22 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
         w->waits = NULL;
         return;
     }
-    uint64_t key = wait_key(set->hash, caller, frame);
-    struct hd_wait_entry *id = t->last;
-    if (id == NULL || id->key != key) {
-        id = hd_wait_table_find(t, key, set, (uint64_t)(uintptr_t)frame);
-        t->last = id;
-        t->last_caller = caller;
-        t->last_frame = frame;
-        t->last_hash = set->hash;
+    uint64_t key = wait_key(call->hash, caller, frame);
+    struct hd_wait_entry *entry = t->last.entry;
+    if (entry == NULL || entry->key != key) {
+        entry = hd_wait_table_find(t, key, call, (uint64_t)(uintptr_t)frame);
+        t->last.entry = entry;
+        t->last.caller = caller;
+        t->last.frame = frame;
+        t->last.hash = call->hash;
     }
-    uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_acquire);
+    uint8_t verdict = atomic_load_explicit(&entry->verdict, memory_order_acquire);
     w->waits = t;
-    w->entry = id;
+    w->entry = entry;
     w->blocks = blocks;
     w->idle = verdict == HD_WAIT_IDLE;
-    if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&id->resolved, memory_order_relaxed) == 0) {
-        leave_stack(t, id, blocks);
+    if (verdict == HD_WAIT_UNKNOWN && atomic_load_explicit(&entry->resolved, memory_order_relaxed) == 0) {
+        copy_stack(t, entry, blocks);
     }
     if (!blocks) {
         return;
@@ -225,10 +224,10 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set 
     }
     w->began = hd_loop_ticks(loop);
     atomic_store_explicit(&loop->waiting_since, w->began, memory_order_relaxed);
-    atomic_store_explicit(&loop->waiting, &id->verdict, memory_order_release);
+    atomic_store_explicit(&loop->waiting, &entry->verdict, memory_order_release);
 }
 
-/* A wait is over that was not known to be idle when it began, and is now or is not. */
+/* The end of a wait that was not known as idle when it began. `idle`: it is known as idle now. */
 INSIDE_A_CALL static uint64_t wait_over(struct hd_wait_table *t, uint64_t began, bool idle) {
     struct hd_loop *loop = t->loop;
     atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
@@ -243,9 +242,9 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_wait_table *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (watch == NULL) {
-        return; /* a forked child: wiped while it waited */
+        return; /* a forked child, whose table was wiped in the wait */
     }
-    struct hd_wait_entry *id = w->entry;
+    struct hd_wait_entry *entry = w->entry;
     struct hd_loop *loop = &watch->loop;
     uint64_t now;
     if (!w->blocks) {
@@ -257,20 +256,20 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     if (w->idle) {
         now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     } else {
-        /* first its end, then the verdict: whoever gives that reads the end afterwards */
-        atomic_store_explicit(&id->began, w->began, memory_order_release);
-        atomic_exchange_explicit(&id->ended, hd_loop_ticks(loop), memory_order_seq_cst);
-        uint8_t verdict = atomic_load_explicit(&id->verdict, memory_order_seq_cst);
+        /* The end first, then the verdict: the worker writes a verdict first, and then reads the end. */
+        atomic_store_explicit(&entry->unknown.began, w->began, memory_order_release);
+        atomic_exchange_explicit(&entry->unknown.ended, hd_loop_ticks(loop), memory_order_seq_cst);
+        uint8_t verdict = atomic_load_explicit(&entry->verdict, memory_order_seq_cst);
         now = wait_over(t, w->began, verdict == HD_WAIT_IDLE);
     }
-    if (atomic_load_explicit(&id->first_began, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&id->first_began, w->began, memory_order_relaxed);
+    if (atomic_load_explicit(&entry->sums.first_began, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&entry->sums.first_began, w->began, memory_order_relaxed);
     }
-    hd_wait_sum(t, id, w->began, now);
+    hd_wait_sum(t, entry, w->began, now);
 }
 
-INSIDE_A_CALL SLOW_PATH void hd_wait_left(struct hd_wait_table *t) {
-    end_slow_path(t); /* out of that too */
+INSIDE_A_CALL SLOW_PATH void hd_wait_jumped(struct hd_wait_table *t) {
+    end_slow_path(t); /* the jump leaves this, too */
     if (t->watch == NULL) {
         return;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watched thread: wait-free. Its waits are told apart by an identity (return address, stack pointer,
- * descriptor numbers or epoll instance); on the thread that is all: a compare, a verdict, two marks. What an
- * identity means is found out by the worker (recognise.c), from a copy of the stack that the thread leaves at
- * first sight.
+ * The waits of one watched thread. The thread compares each wait with the last one by a key: return address,
+ * stack pointer, and descriptor numbers or epoll instance. It reads the verdict, and makes two marks. The
+ * worker finds out what a key's waits are (recognition.h), from a copy of the stack that the thread makes
+ * when the key is new. All functions here run on the watched thread, wait-free and async-signal-safe, but
+ * where they say otherwise.
  */
 #ifndef HD_WAIT_TABLE_H
 #define HD_WAIT_TABLE_H
@@ -11,146 +12,124 @@
 #include <poll.h>
 #include <sys/select.h>
 
-#include "recognise/descriptors.h"
+#include "preload/waits/stack_copy.h"
 #include "watch/run.h"
 
 #define HD_WAIT_ENTRIES 96u
-#define HD_WAIT_STACK_BYTES (24u * 1024u)
 
-/* Waits that look the same to the thread. */
+/* The waits of one key. The thread writes what is not the worker's. */
 struct hd_wait_entry {
-    _Alignas(64) uint64_t key; /* 0: free; the thread's */
+    _Alignas(64) uint64_t key; /* 0: a free slot */
     _Atomic uint8_t verdict;   /* enum hd_wait_verdict; the worker's */
-    _Atomic uint8_t
-        resolved; /* `seen` is true; the worker's, cleared by the thread when it gives the place away */
-    _Atomic uint32_t uses; /* of this place in the table: which owner the worker has read */
-    /* sums, the thread's */
-    _Atomic uint64_t waits, ticks, order;
-    _Atomic uint64_t over;         /* ticks: when the last one ended */
-    _Atomic uint64_t first_began;  /* ticks */
-    _Atomic uint64_t began, ended; /* ticks: the last wait that was not known to be idle when it began */
-    uint64_t sp;
-    struct hd_wait_descriptors objects;
+    _Atomic uint8_t resolved;  /* the worker has read the stack; the thread clears it for a new key */
+    _Atomic uint32_t uses;     /* even: a number for each key that had the entry; odd: the key is changing */
+    struct hd_wait_sums {
+        _Atomic uint64_t waits, ticks; /* how many, how long in all */
+        _Atomic uint64_t order;        /* of the last one among the thread's waits */
+        _Atomic uint64_t ended;        /* ticks: its end */
+        _Atomic uint64_t first_began;  /* ticks: the first one's begin */
+    } sums;
+    struct hd_unknown_wait {
+        _Atomic uint64_t began, ended; /* ticks: the last wait that was not known as idle when it began */
+    } unknown;
+    uint64_t caller_sp;
+    struct hd_wait_descriptors descriptors;
 };
 
-/* A stack that the thread left for the worker. */
-struct hd_stack_copy {
-    uint32_t entry, uses, bytes;
-    bool blocks;    /* it was no look with zero timeout */
-    bool elsewhere; /* not on the thread's own stack */
-    struct hd_wait_descriptors objects;
-    uint64_t sp;
-    struct hd_regs regs;
-    uint8_t stack[HD_WAIT_STACK_BYTES];
-};
+struct hd_recognition; /* recognition.h: the worker's side */
 
-/* Three places, so that the newest wins and neither side waits: one is the thread's to write, one the
- * worker's to read, one lies between them and is exchanged. */
-struct hd_stack_copies {
-    _Atomic uint32_t between; /* its number, with HD_STACK_COPY_FRESH when the worker has not had it */
-    uint32_t writing;         /* the thread's */
-    uint32_t reading;         /* the worker's */
-    struct hd_stack_copy stack[3];
-};
-#define HD_STACK_COPY_FRESH 4u
-
-static inline void hd_stack_copies_init(struct hd_stack_copies *l) {
-    l->writing = 0;
-    l->reading = 1;
-    atomic_store_explicit(&l->between, 2, memory_order_relaxed);
-}
-
-struct hd_recognition; /* recognise.h: the worker's side */
-
-/* Of one watched thread; in memory that a forked child finds wiped, so that there it is not watched. */
+/* Its memory is wiped in a forked child, so the child's thread is not watched. */
 struct hd_wait_table {
-    /* one cache line: what the loop's wait touches when it comes round */
-    _Alignas(64) struct hd_watch *_Atomic watch; /* NULL: not watched */
-    struct hd_loop *_Atomic loop; /* of the watch, also when that is NULL again: it stays mapped */
-    struct hd_wait_entry *last;   /* that matched, and what it was */
-    const void *last_caller, *last_frame;
-    uint64_t last_hash;
+    /* One cache line: all that the loop's own wait touches. */
+    _Alignas(64) struct hd_watch *_Atomic watch; /* NULL: the thread is not watched */
+    struct hd_loop *_Atomic loop; /* the watch's. Stays when `watch` is NULL again: its memory stays mapped */
+    struct hd_last_wait {
+        struct hd_wait_entry *entry;
+        const void *caller, *frame;
+        uint64_t hash;
+    } last;
     _Atomic uint64_t order; /* waits so far */
-    /* the rest: seldom */
+    /* The slow path's. */
     uint64_t woke_ticks;    /* when the thread last woke a parked monitor for a wait of unknown meaning */
-    _Atomic bool slow_path; /* it is in the midst of what no signal handler that waits may enter again */
-    bool named;             /* not the main thread: one that is watched for its name */
-    uint64_t stack_top;     /* 0: not known, its memory may end anywhere */
+    _Atomic bool slow_path; /* the thread changes the table: waits of a signal handler are ignored */
+    bool named;             /* a thread that the user names, not the main thread */
+    uint64_t stack_top;     /* of the main thread's stack; 0: not known */
     struct hd_wait_entry entry[HD_WAIT_ENTRIES];
-    struct hd_stack_copies left;
+    struct hd_stack_copies copies;
     struct hd_recognition *recognition;
 };
 
+/* The calling thread's table; NULL: it has none. */
 extern _Thread_local struct hd_wait_table *hd_wait_table_self;
 
-/* Set before any thread waits, by the code that knows the process. */
+/* preload/attach sets these before any thread waits. */
 extern struct hd_wait_hooks {
-    /* The calling thread waits and is not watched: NULL, or by what it is watched from now on. */
+    /* The calling thread waits and has a table that is not watched. Returns its table if it is watched from
+     * now on, else NULL. */
     struct hd_wait_table *(*first_wait)(void);
 } hd_wait_hooks;
 
-/* What a wait waits for, as the thread sees it. The numbers are only looked at when it is new. */
-struct hd_wait_set {
-    uint64_t hash;
-    const struct pollfd *poll; /* of `n`, or */
-    const fd_set *select[3];   /* with numbers below `n`, or */
-    int epoll;                 /* the epoll instance, -1 */
+/* The arguments of a wait. The descriptors are read only for a new key. */
+struct hd_wait_call {
+    uint64_t hash;             /* of the descriptors */
+    const struct pollfd *poll; /* `n` of them, or NULL */
+    const fd_set *select[3];   /* numbers below `n`; each may be NULL */
+    int epoll;                 /* the epoll instance, a library (descriptors.h), or -1 */
     uint32_t epoll_generation;
     uint64_t n;
 };
 
 struct hd_waiting {
-    struct hd_wait_table *waits; /* NULL: this thread is not watched */
+    struct hd_wait_table *waits; /* NULL: this wait is not counted */
     struct hd_wait_entry *entry;
     uint64_t began; /* ticks */
-    bool blocks, idle;
+    bool blocks;    /* the timeout is not zero */
+    bool idle;      /* the wait was known as the loop's when it began */
 };
 
-/* An identity that is not the last one that matched: found, or made. */
-struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, uint64_t key, const struct hd_wait_set *set,
-                                         uint64_t sp);
+/* The entry of this key; a new key takes a slot. */
+struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, uint64_t key,
+                                         const struct hd_wait_call *call, uint64_t caller_sp);
 
-/* The thread jumps: out of a wait, if it is in one. */
-void hd_wait_left(struct hd_wait_table *t);
+/* longjmp or an exception takes the thread out of a wait, if it is in one. */
+void hd_wait_jumped(struct hd_wait_table *t);
 
-static inline void hd_wait_sum(struct hd_wait_table *t, struct hd_wait_entry *id, uint64_t began,
-                               uint64_t over) {
+static inline void hd_wait_sum(struct hd_wait_table *t, struct hd_wait_entry *entry, uint64_t began,
+                               uint64_t ended) {
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed) + 1;
-    HD_OWNER_ADD(id->waits, 1);
-    HD_OWNER_ADD(id->ticks, over - began);
-    atomic_store_explicit(&id->over, over, memory_order_relaxed);
+    HD_OWNER_ADD(entry->sums.waits, 1);
+    HD_OWNER_ADD(entry->sums.ticks, ended - began);
+    atomic_store_explicit(&entry->sums.ended, ended, memory_order_relaxed);
     atomic_store_explicit(&t->order, order, memory_order_relaxed);
-    atomic_store_explicit(&id->order, order, memory_order_relaxed);
+    atomic_store_explicit(&entry->sums.order, order, memory_order_relaxed);
 }
 
-/* Around the real call. errno is not touched. `caller` and `frame`: return address and frame of the
- * interposed function. */
-void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_set *set, bool blocks, const void *caller,
+/* Around the real call, with the interposed function's return address and frame. errno stays. */
+void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call *call, bool blocks, const void *caller,
                    const void *frame);
 void hd_wait_end(struct hd_waiting *w);
 
-/* The common case, which is all that a loop's turn pays for: the wait that was the last one, known to be the
- * loop's. */
+/* The fast path, and the whole cost of a usual turn: the wait is the last one again, and the loop's. */
 static inline bool hd_wait_is_the_loops(const struct hd_wait_table *t, uint64_t hash, const void *caller,
                                         const void *frame) {
-    return t->watch != NULL && t->last_hash == hash && t->last_caller == caller && t->last_frame == frame &&
-           atomic_load_explicit(&t->last->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+    return t->watch != NULL && t->last.hash == hash && t->last.caller == caller && t->last.frame == frame &&
+           atomic_load_explicit(&t->last.entry->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
 }
 
-/* The watch may go meanwhile, its memory does not: hence the loop, which stays. */
+/* Another thread may end the watch meanwhile. So this uses the loop, which stays mapped. */
 static inline uint64_t hd_wait_loop_begin(struct hd_wait_table *t) {
     return hd_loop_before_wait(t->loop);
 }
 
-static inline void hd_wait_loop_end(struct hd_wait_table *t, struct hd_wait_entry *id, uint64_t began) {
+static inline void hd_wait_loop_end(struct hd_wait_table *t, struct hd_wait_entry *entry, uint64_t began) {
     struct hd_watch *watch = t->watch;
-    if (watch != NULL) { /* NULL: a forked child, wiped while it waited */
-        hd_wait_sum(t, id, began, hd_loop_after_wait(&watch->loop));
+    if (watch != NULL) { /* NULL: a forked child, whose table was wiped in the wait */
+        hd_wait_sum(t, entry, began, hd_loop_after_wait(&watch->loop));
     }
 }
 
-/* With zero timeout: one turn ends, the next starts. */
-static inline void hd_wait_loop_looked(struct hd_wait_table *t) {
+/* After a wait with zero timeout: one turn ends, the next starts. */
+static inline void hd_wait_loop_polled(struct hd_wait_table *t) {
     struct hd_watch *watch = t->watch;
     if (watch != NULL) {
         hd_loop_turn(&watch->loop);

@@ -10,6 +10,7 @@
 
 #include "base/types.h"
 #include "hangdog/hangdog.h"
+#include "loop/wait_verdict.h"
 #include "os/os.h"
 #include "os/thread_id.h"
 #include "os/ticks.h"
@@ -247,13 +248,6 @@ void hd_loop_enter(struct hd_loop *l);
  * also before a block that the program expects: its end looks like an entry. Owner only. */
 void hd_loop_note_outer(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
-
-/* The verdict on a wait, where the loop is recognised. */
-enum hd_wait_verdict {
-    HD_WAIT_UNKNOWN,
-    HD_WAIT_IDLE,
-    HD_WAIT_BUSY
-};
 
 /* A wait ends that was found to be idle after it had started: both marks, the first at its start. Owner only.
  */

@@ -1,21 +1,19 @@
-/* SPDX-License-Identifier: MIT
- *
- * What the kinds of a wait's descriptors say. Pure.
- */
+/* SPDX-License-Identifier: MIT */
 #include "recognise/kinds.h"
 
-/* An instance that has nothing but pipes of others, or one connected socket, is a request of several calls.
- */
+/* A request may use an epoll instance for several calls. Its members are then only pipes to other processes,
+ * or one connected socket. */
 static enum hd_wait_evidence evidence_of_epoll(const uint32_t *of, uint32_t count) {
     bool pipes = of[HD_KIND_PIPE] > 0 && of[HD_KIND_PIPE] + of[HD_KIND_OWN_PIPE] == count;
     return pipes || of[HD_KIND_CONNECTED] > 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_BY_KIND;
 }
 
-/* GNU make waits for its job server by a pipe of which it has both ends: pipes alone are a call. Ruby reads a
- * child's output beside a waker of its own. One socket alone is a request; beside a waker it may be one. */
+/* Three cases are a call. Only pipes: GNU make waits so for its job server, of which it has both ends. A
+ * single socket or eventfd: a request. Pipes to a child with wake-ups: Ruby reads a child's output so.
+ * A single socket with wake-ups may be either, and is plain. */
 static enum hd_wait_evidence evidence_of_set(const uint32_t *of, uint32_t count) {
     uint32_t sockets = of[HD_KIND_SOCKET] + of[HD_KIND_OWN_SOCKET];
-    uint32_t wakers = of[HD_KIND_EVENTFD] + of[HD_KIND_OWN_PIPE], open = count - of[HD_KIND_GONE];
+    uint32_t wakers = of[HD_KIND_EVENTFD] + of[HD_KIND_OWN_PIPE], open = count - of[HD_KIND_CLOSED];
     bool pipes = of[HD_KIND_PIPE] + of[HD_KIND_OWN_PIPE] == open;
     bool single = count == 1 && sockets + of[HD_KIND_EVENTFD] == 1;
     bool child = of[HD_KIND_PIPE] > 0 && of[HD_KIND_PIPE] + wakers == open;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables. Names are as the libraries of Debian 12 export them; a static copy with hidden names has
- * none, and is known by what it waits for. No allocation, no lock; may run while a hang is on.
+ * The names are those that the libraries of Debian 12 export. A static copy of a library may hide them; the
+ * kinds of its descriptors are then the only evidence.
  */
 #include "recognise/known_functions.h"
 
 #include <string.h>
 
-/* A wait below one of these is a call. Not among them, though they wait too: xcb_wait_for_event and
- * _XReadEvents, by which events arrive. xcb_wait_for_special_event waits for one kind of event, for a client
- * that presents a frame. */
+/* A wait below one of these functions is a call. xcb_wait_for_event and _XReadEvents are not among them,
+ * since a loop reads its events by them. xcb_wait_for_special_event is: a client that presents a frame waits
+ * by it for the display's answer. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("xcb_wait_for_reply") \
@@ -65,8 +65,7 @@
     X("rb_thread_sleep_forever")
 /* clang-format on */
 
-/* These run a loop to its end, and call the program back within. g_application_run calls g_main_loop_run,
- * which waits: it is not the innermost. */
+/* These functions run a loop to its end, and call the program back from it. */
 /* clang-format off */
 #define WHOLE_LOOPS(X) \
     X("uv_run") \
@@ -78,7 +77,7 @@
     X("ecore_main_loop_begin")
 /* clang-format on */
 
-/* These run one turn, or wait for one event: the program calls them in a loop of its own. */
+/* These functions run one turn, or wait for one event. The program calls them in a loop of its own. */
 /* clang-format off */
 #define LOOP_TURNS(X) \
     X("g_main_context_iteration") \
@@ -111,7 +110,7 @@ enum {
     FIRST_TURN = FIRST_LOOP WHOLE_LOOPS(ONE),
     ALL = FIRST_TURN LOOP_TURNS(ONE)
 };
-_Static_assert(ALL <= HD_FUNCTIONS_MAX, "each may be found");
+_Static_assert(ALL <= HD_FUNCTIONS_MAX, "each function can be found");
 
 static bool is_request(int index) {
     return index >= 0 && index < FIRST_LOOP;
@@ -125,8 +124,8 @@ static bool has_name(const struct hd_modules *m, int module, const char *part) {
     return module >= 0 && strstr(hd_module_path(m, (uint32_t)module), part) != NULL;
 }
 
-/* libgio waits for a reply by a loop of its own; only below g_application_run it runs the program's. `i`: the
- * loop function's frame. */
+/* True if libgio runs the loop at frame `i` to wait for a reply. Only below g_application_run libgio runs the
+ * program's loop. */
 static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count, uint32_t i) {
     int loop = module_of(m, &frames[i]);
@@ -146,7 +145,7 @@ static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, con
     return true;
 }
 
-/* In our own builds with a sanitizer: its interceptor of the wait, which calls ours. */
+/* In builds with a sanitizer, the sanitizer's interceptor of the wait function calls ours. */
 static bool is_interceptor(const struct hd_modules *m, int module) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return has_name(m, module, "/libasan.so") || has_name(m, module, "/libtsan.so");
@@ -156,8 +155,8 @@ static bool is_interceptor(const struct hd_modules *m, int module) {
 #endif
 }
 
-/* The frame of a loop function that the wait belongs to; `count`: none. libX11 waits by libxcb, which calls
- * nothing back: these count as one library. */
+/* Index of the loop function that makes the wait; `count` if no loop function does. libX11 waits by libxcb,
+ * which calls no function back, so both count as one library. */
 static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count) {
     int ours = count > 0 ? module_of(m, &frames[0]) : -1, library = -1;
@@ -182,14 +181,14 @@ enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_mo
                                         const struct hd_frame *frames, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (is_request(hd_functions_at(known, m, names, frames[i].start))) {
-            return HD_EVIDENCE_ASKS;
+            return HD_EVIDENCE_REQUEST;
         }
     }
     uint32_t i = loop_frame(known, m, frames, count);
     if (i == count) {
         return HD_EVIDENCE_PLAIN;
     }
-    return is_synchronous(known, m, frames, count, i) ? HD_EVIDENCE_ASKS : HD_EVIDENCE_BY_NAME;
+    return is_synchronous(known, m, frames, count, i) ? HD_EVIDENCE_REQUEST : HD_EVIDENCE_BY_NAME;
 }
 
 bool hd_known_loop_encloses(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loop that the user names (--loop MODULE[:FUNCTION]) in place of the rule: a wait is its own when the
- * innermost frames, as long as they are in MODULE, are some, and FUNCTION is one of them. A callback leaves
- * the module, so that what it waits for is no wait of the loop's, and a loop that it runs is. Worker: no
- * allocation, no lock; may run while a hang is on.
+ * The loop that the user names by --loop MODULE[:FUNCTION], in place of the rule. A wait is this loop's if
+ * the innermost frames are in MODULE, and FUNCTION is one of them before another module's frame. So a
+ * callback's wait is not the loop's, since the callback is in another module; but a nested run of FUNCTION
+ * is. No allocation, no lock; may run in a hang.
  */
 #ifndef HD_LOOP_OPTION_H
 #define HD_LOOP_OPTION_H
@@ -12,28 +12,34 @@
 #include "record/record.h"
 
 struct hd_loop_option {
-    char module[HD_RECORD_STRING]; /* empty: nothing is chosen */
-    char function[HD_RECORD_STRING];
-    bool seen;       /* the loop waited */
-    uint64_t handle; /* of the module that `start` is in: another one is looked through anew */
-    uint64_t start;  /* where the function begins in memory, 0: it is not in there */
+    char module[HD_RECORD_STRING];   /* empty: the option is not set */
+    char function[HD_RECORD_STRING]; /* empty: any function of the module */
+    bool seen;                       /* a wait of the loop's has matched */
+    /* The module that the function was looked up in last. */
+    uint64_t handle;
+    uint64_t start; /* of the function in memory; 0: the module does not have it */
 };
 
-/* `text`: as the option has it. */
-void hd_loop_option_init(struct hd_loop_option *c, const char *text);
-static inline bool hd_loop_option_is_set(const struct hd_loop_option *c) {
-    return c->module[0] != '\0';
+/* `text`: as the user writes the option; empty: it is not set. */
+void hd_loop_option_init(struct hd_loop_option *o, const char *text);
+
+/* False: the text names no module, has a colon and no function, or is too long. For the command. */
+bool hd_loop_option_is_valid(const char *text);
+
+static inline bool hd_loop_option_is_set(const struct hd_loop_option *o) {
+    return o->module[0] != '\0';
 }
 
-/* Whether a wait with this stack is the loop's. The outermost frames of our own are skipped. */
-bool hd_loop_option_matches(struct hd_loop_option *c, struct hd_modules *m, const struct hd_frame *frames,
+/* True if a wait with this stack is the loop's. Skips the interposer's frames, which are the innermost. */
+bool hd_loop_option_matches(struct hd_loop_option *o, struct hd_modules *m, const struct hd_frame *frames,
                             uint32_t count);
 
-/* The index of the frame that called the wait: the innermost that is not ours. `count`: there is none. */
+/* Index of the frame that called the wait function: the innermost one outside of that function's module.
+ * `count` if there is no such frame. */
 uint32_t hd_loop_option_caller(struct hd_modules *m, const struct hd_frame *frames, uint32_t count);
 
-/* Where a function begins that the file at `path` has in its full table of symbols, in the file's own
- * numbering; 0: there is none. */
+/* Start of a function, by the full table of symbols of the file at `path`, in the file's own numbering. 0:
+ * the file does not have it. */
 uint64_t hd_file_symbol(const char *path, const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: a function by its name in a file's full table of symbols, which is not in memory: a program's own
- * functions are seldom exported. The file may be garbage: what is read is checked, loops are bounded. No
- * allocation.
+ * Reads a function's address from a file's full table of symbols. A program exports few of its own functions,
+ * so the table in memory lacks them. The file may be garbage: the code checks each value, and bounds each
+ * loop.
  */
 #include "recognise/loop_option.h"
 
@@ -12,10 +12,11 @@
 #include "image/elf_file.h"
 #include "os/os.h"
 
-#define PLACES_MAX 16u /* where a name occurs among the names: those of others may end with it */
+/* Offsets among the names at which a name occurs: a longer name may end with it. */
+#define OFFSETS_MAX 16u
 
-struct places {
-    uint64_t at[PLACES_MAX];
+struct offsets {
+    uint64_t at[OFFSETS_MAX];
     uint32_t count;
 };
 
@@ -23,7 +24,7 @@ static bool read_at(int fd, uint64_t at, void *to, size_t n) {
     return hd_os.pread(fd, to, n, at) == (long)n;
 }
 
-/* The table of symbols, and their names. */
+/* The sections of the table and of its names. */
 static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
     struct hd_elf_file f;
     bool elf = hd_elf_file_read(&f, fd);
@@ -35,9 +36,9 @@ static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
     return false;
 }
 
-static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct places *p) {
+static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct offsets *p) {
     char piece[4096];
-    size_t n = strlen(name) + 1; /* with its end */
+    size_t n = strlen(name) + 1; /* with its NUL */
     p->count = 0;
     for (uint64_t at = 0; at + n <= names->sh_size && n <= sizeof piece / 2;) {
         uint64_t rest = names->sh_size - at;
@@ -46,7 +47,7 @@ static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct 
             return;
         }
         for (size_t i = 0; i + n <= bytes; i++) {
-            if (piece[i] == name[0] && memcmp(piece + i, name, n) == 0 && p->count < PLACES_MAX) {
+            if (piece[i] == name[0] && memcmp(piece + i, name, n) == 0 && p->count < OFFSETS_MAX) {
                 p->at[p->count++] = at + i;
             }
         }
@@ -54,7 +55,7 @@ static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct 
     }
 }
 
-static uint64_t find_function(int fd, const Elf64_Shdr *symbols, const struct places *p) {
+static uint64_t find_function(int fd, const Elf64_Shdr *symbols, const struct offsets *p) {
     Elf64_Sym piece[128];
     uint64_t count = symbols->sh_size / sizeof *piece;
     for (uint64_t done = 0; done < count && p->count > 0;) {
@@ -76,15 +77,15 @@ static uint64_t find_function(int fd, const Elf64_Shdr *symbols, const struct pl
 
 uint64_t hd_file_symbol(const char *path, const char *name) {
     Elf64_Shdr symbols, names;
-    struct places places;
+    struct offsets offsets;
     uint64_t found = 0;
     int fd = hd_os.open_at(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0) {
         return 0;
     }
     if (find_sections(fd, &symbols, &names)) {
-        find_name(fd, &names, name, &places);
-        found = find_function(fd, &symbols, &places);
+        find_name(fd, &names, name, &offsets);
+        found = find_function(fd, &symbols, &offsets);
     }
     hd_os_close(fd);
     return found;

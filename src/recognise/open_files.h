@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worker: what stands behind a wait's descriptor numbers, which are given anew at once: objects. No
- * allocation.
+ * Reads which files are open behind a wait's descriptor numbers, of this process or of another one. No
+ * allocation, no lock; each call makes system calls. `proc_fd` is the process's folder of /proc, `thread` a
+ * thread of it.
  */
 #ifndef HD_OPEN_FILES_H
 #define HD_OPEN_FILES_H
 
-#include "recognise/descriptors.h"
+#include "os/thread_id.h"
 #include "recognise/kinds.h"
-#include "recognise/rule.h"
+#include "recognise/set.h"
 
-/* What the link of /proc says (an inode for sockets and pipes); for anonymous ones also the number, and what
- * counts their makers. *open: set to false when the thread has no such descriptor. */
-uint64_t hd_open_file_of(int proc_fd, int tid, int fd, bool *open);
+/* Identity of the open file: an inode for a socket or a pipe, for other files a hash of what the system says.
+ * Sets *open to false if the number is not open. */
+uint64_t hd_open_files_identity(int proc_fd, hd_thread_id thread, int fd, bool *open);
 
-/* All of a wait. False: not all of them are open now. */
-bool hd_open_files_set(int proc_fd, int tid, const struct hd_wait_descriptors *id, struct hd_set *set);
+/* Identities of all the wait's files. False: some are closed by now. */
+bool hd_open_files_set(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
+                       struct hd_set *set);
 
-/* The kinds of a wait's descriptors. Bounded: some hundred links of /proc at most. */
-void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_descriptors *id, struct hd_kinds *kinds);
+/* Kinds of the wait's descriptors. Reads some hundred links of /proc at most. */
+void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
+                         struct hd_kinds *kinds);
 
-/* Whether this number is an epoll instance now. */
-bool hd_open_files_epoll_open(int proc_fd, int tid, int fd);
+/* True if the number is an epoll instance now. */
+bool hd_open_files_is_epoll(int proc_fd, hd_thread_id thread, int fd);
 
 #endif

@@ -1,18 +1,18 @@
-/* SPDX-License-Identifier: MIT
- *
- * The rule. Pure; no allocation.
- */
+/* SPDX-License-Identifier: MIT */
 #include "recognise/rule.h"
 
 #include <string.h>
 
+/* A plain group is a candidate once it has had so many waits, of so much time in all. */
 #define LOOP_WAITS 3
 #define LOOP_NS (100 * HD_NS_PER_MS)
 #define CERTAIN_NS (10 * HD_NS_PER_S)
 #define LONG_TURN_NS (200 * HD_NS_PER_MS)
-#define OUTSIDE_FRAMES 4                  /* fewer than the loop's wait: less is how a wait is wrapped */
-#define ABSENT_NS (10 * HD_NS_PER_S)      /* a loop that has not waited for so long can be succeeded */
-#define ABSENT_LONG_NS (60 * HD_NS_PER_S) /* the same, of a loop with evidence by a plain group */
+#define OUTSIDE_FRAMES 4 /* fewer frames than the loop's wait; wrappers of a call differ by less */
+/* A loop that has not waited for so long can be succeeded; the longer time is for a loop with evidence and a
+ * plain successor. */
+#define ABSENT_NS (10 * HD_NS_PER_S)
+#define ABSENT_LONG_NS (60 * HD_NS_PER_S)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -21,8 +21,8 @@ void hd_rule_init(struct hd_rule_state *r) {
     r->loop = HD_RULE_NONE;
 }
 
-/* A free slot, else that of the group which waited least and is not the loop. */
-static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w) {
+/* Takes a free slot, or that of the group that waited least; never the loop's. */
+static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w) {
     uint32_t lightest = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
@@ -30,60 +30,62 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_seen_wait *w)
             lightest = i;
             break;
         }
-        if (i != r->loop && (lightest == HD_RULE_NONE || g->waited_ns < r->group[lightest].waited_ns)) {
+        if (i != r->loop &&
+            (lightest == HD_RULE_NONE || g->sums.waited_ns < r->group[lightest].sums.waited_ns)) {
             lightest = i;
         }
     }
     r->group[lightest] = (struct hd_rule_group){.used = true,
-                                                .evidence = w->evidence,
-                                                .enclosed = w->enclosed,
-                                                .common = w->set,
-                                                .least = w->set.count,
-                                                .own = w->at};
+                                                .evidence = (int8_t)hd_wait_seen_evidence(w),
+                                                .enclosed = w->stack.enclosed,
+                                                .files = {.common = w->set, .fewest = w->set.count},
+                                                .sites.own = w->at};
     return lightest;
 }
 
-/* Exactly the group's place, and the same loop may well wait there: for some of the same descriptors, for
- * others when those are gone, or by an epoll instance made anew. One socket after the other from one place is
- * a batch program. */
-static bool waits_there(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
-    return w->at.place != 0 && g->own.place == w->at.place &&
-           (g->gone || hd_set_share(&g->common, &w->set) ||
-            (hd_set_is_epoll(&g->common) && hd_set_is_epoll(&w->set)));
+/* The group's own call site waits again, and so may the same loop. It waits for some of the same files, for
+ * others once those are closed, or for a new epoll instance. A batch program waits at one call site for one
+ * socket after the other: those share no file. */
+static bool is_at_its_call_site(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
+    return w->at.stack_hash != 0 && g->sites.own.stack_hash == w->at.stack_hash &&
+           (g->files.closed || hd_set_share(&g->files.common, &w->set) ||
+            (hd_set_is_epoll(&g->files.common) && hd_set_is_epoll(&w->set)));
 }
 
-/* All that the group's waits have in common, and no fewer than any of them had: a call that blocks on the one
- * descriptor which a moving set kept is none of the group's. */
-static bool waits_for_it(const struct hd_rule_group *g, const struct hd_seen_wait *w) {
-    return g->common.count > 0 && w->set.count >= g->least && hd_set_includes(&w->set, &g->common);
+/* The wait is for all files that the group's waits have in common, and for no fewer files than any of them. A
+ * blocking call may be for the one file that a changing set has kept; it is not the group's. */
+static bool is_for_its_files(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
+    return g->files.common.count > 0 && w->set.count >= g->files.fewest &&
+           hd_set_includes(&w->set, &g->files.common);
 }
 
-uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w) {
+uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w) {
     uint32_t by_set = HD_RULE_NONE;
-    uint32_t by_place = HD_RULE_NONE;
-    if (w->evidence == HD_EVIDENCE_ASKS) {
+    uint32_t by_site = HD_RULE_NONE;
+    if (hd_wait_seen_evidence(w) == HD_EVIDENCE_REQUEST) {
         return HD_RULE_NONE;
     }
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        bool more = by_set == HD_RULE_NONE || g->common.count > r->group[by_set].common.count;
-        if (g->used && more && waits_for_it(g, w)) {
+        bool more = by_set == HD_RULE_NONE || g->files.common.count > r->group[by_set].files.common.count;
+        if (g->used && more && is_for_its_files(g, w)) {
             by_set = i;
         }
-        if (g->used && waits_there(g, w) && (by_place == HD_RULE_NONE || by_place != r->loop)) {
-            by_place = i;
+        if (g->used && is_at_its_call_site(g, w) && (by_site == HD_RULE_NONE || by_site != r->loop)) {
+            by_site = i;
         }
     }
     if (w->set.count == 0) {
-        return by_place;
+        return by_site;
     }
-    /* A blocking call's set may be part of the loop's; at the loop's own place only the loop waits. Of epoll
-     * instances each is one of its own, until one takes another's place. */
-    if (by_place != HD_RULE_NONE && (by_set == HD_RULE_NONE || !hd_set_is_epoll(&w->set))) {
-        return by_place;
+    /* A blocking call's set may be a part of the loop's, but at the loop's own call site only the loop waits.
+     * Each epoll instance is a group of its own, until a new one waits at its call site. */
+    if (by_site != HD_RULE_NONE && (by_set == HD_RULE_NONE || !hd_set_is_epoll(&w->set))) {
+        return by_site;
     }
-    /* Who waits for all of the loop's serves it, whatever a blocking call once had of the rest. */
-    if (r->loop != HD_RULE_NONE && !hd_set_is_epoll(&w->set) && waits_for_it(&r->group[r->loop], w)) {
+    /* A wait for all of the loop's files serves the loop, though a blocking call may have used others of the
+     * set. */
+    if (r->loop != HD_RULE_NONE && !hd_set_is_epoll(&w->set) && is_for_its_files(&r->group[r->loop], w)) {
         return r->loop;
     }
     return by_set != HD_RULE_NONE ? by_set : new_group(r, w);
@@ -91,49 +93,53 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_seen_wait *w)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Two stacks of unknown extent may be any. */
+/* Two coroutine stacks of unknown base may be the same or not. */
 static bool on_one_stack(const struct hd_call_site *a, const struct hd_call_site *b) {
-    return a->base == b->base && a->base != HD_BASE_UNKNOWN;
+    return a->stack_base == b->stack_base && a->stack_base != HD_BASE_UNKNOWN;
 }
 
-/* Further from the root: by its stack pointer, or by its frames, since a wait may have a wide frame of its
- * own. */
+/* `at` is farther from the root than `own`: by its stack pointer, or by its frames, since a function that
+ * waits may have a wide frame. */
 static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
-        return own->base == 0;
+        return own->stack_base == 0;
     }
     return at->sp < own->sp || (own->depth != 0 && at->depth > own->depth);
 }
 
+/* On two stacks: `own` is a coroutine's, and `at` is the thread's own, or a third stack, which has no order
+ * with it. */
 static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
-        return own->base != 0; /* on the thread's own stack, or on a third one, where any order is possible */
+        return own->stack_base != 0;
     }
     return at->sp > own->sp && at->depth <= own->depth;
 }
 
-/* A group nearer to the root waited since: this group's turn was over. */
+/* A group nearer to the root has waited since the wait `before`: the turn of this group was over. */
 static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
-        if (g->used && g != own && g->last_own > before && is_nearer(&own->own, &g->own)) {
+        if (g->used && g != own && g->order.last_own > before && is_nearer(&own->sites.own, &g->sites.own)) {
             return true;
         }
     }
     return false;
 }
 
-/* The group's own place waits again. Return is proof: every deeper group that waited since, and never before
- * it, was inside its turn. (Of two places that alternate, the one that waited first is the outer one.) */
+/* The group's own call site waits again. Return is proof: each deeper group that waited since then, and not
+ * before the group did, was inside its turn. Of two call sites that alternate, the first to wait is the outer
+ * one. */
 static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint64_t before) {
     if (was_left(r, own, before)) {
         return;
     }
-    own->returned = true;
+    own->returns.returned = true;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         struct hd_rule_group *g = &r->group[i];
-        g->inner |= g->used && g != own && g->last > before && g->first > own->first &&
-                    is_deeper(&own->own, &g->last_at) && is_deeper(&own->own, &g->own);
+        g->returns.inner |= g->used && g != own && g->order.last > before &&
+                            g->order.first > own->order.first && is_deeper(&own->sites.own, &g->sites.last) &&
+                            is_deeper(&own->sites.own, &g->sites.own);
     }
 }
 
@@ -141,7 +147,7 @@ static void become(struct hd_rule_state *r, uint32_t loop, uint64_t now_ns) {
     r->loop = loop;
     r->certain = false;
     r->since_ns = now_ns;
-    r->left = r->was_left = r->outside = false;
+    r->outside = (struct hd_rule_outside){.blocked = false};
     r->changes++;
 }
 
@@ -149,54 +155,55 @@ static bool is_absent(const struct hd_rule_group *g, uint64_t ns, uint64_t now_n
     return now_ns - g->last_ns >= ns;
 }
 
-/* One whose turn was left, and which has not waited since, may be over: it counts as plain. */
+/* A group whose turn was left, and that has not waited since, may be over: it counts as plain. */
 static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
-    bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->last_own);
+    bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->order.last_own);
     return g->evidence < HD_EVIDENCE_PLAIN || !over ? g->evidence : HD_EVIDENCE_PLAIN;
 }
 
 static bool is_candidate(const struct hd_rule_group *g) {
-    bool waits_often = g->waits >= LOOP_WAITS && g->waited_ns >= LOOP_NS;
-    return g->used && g->seen && !g->inner && !g->gone &&
+    bool waits_often = g->sums.waits >= LOOP_WAITS && g->sums.waited_ns >= LOOP_NS;
+    return g->used && g->seen && !g->returns.inner && !g->files.closed &&
            (g->evidence > HD_EVIDENCE_PLAIN || (g->evidence == HD_EVIDENCE_PLAIN && waits_often));
 }
 
-/* Of two candidates. With evidence the one nearer to the root: the other waits in a call of its turn. */
+/* Of two candidates with evidence the one nearer to the root is better: the other waits inside its turn. */
 static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group *a,
                       const struct hd_rule_group *b, uint64_t now_ns) {
     const struct hd_rule_group *loop = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
     if (a->evidence > HD_EVIDENCE_PLAIN && b->evidence > HD_EVIDENCE_PLAIN) {
-        bool nearer = is_nearer(&b->own, &a->own), further = is_nearer(&a->own, &b->own);
-        if (nearer || further || a == loop || b == loop) {
-            return nearer || (!further && a == loop);
+        bool nearer = is_nearer(&b->sites.own, &a->sites.own);
+        bool farther = is_nearer(&a->sites.own, &b->sites.own);
+        if (nearer || farther || a == loop || b == loop) {
+            return nearer || (!farther && a == loop);
         }
     }
     int by_a = evidence_now(r, a, now_ns), by_b = evidence_now(r, b, now_ns);
-    return by_a != by_b ? by_a > by_b : a->waited_ns > b->waited_ns;
+    return by_a != by_b ? by_a > by_b : a->sums.waited_ns > b->sums.waited_ns;
 }
 
-/* A long transfer in a callback, and a loop that begins when the transfers of start-up are over, look alike.
- * So a loop that is there has time to return. One that is gone cannot return: it gives way to any that does
- * not look as if it were inside its last turn, and to that one in time. */
+/* A long transfer in a callback looks like a loop that begins after start-up's transfers. So a loop that can
+ * still return gets time to do so. A loop whose files are closed cannot return. It gives way at once, but to
+ * a deeper group only in time, since that may be inside the loop's last turn. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     const struct hd_rule_group *old = &r->group[r->loop];
     bool absent = is_absent(old, ABSENT_NS, now_ns);
-    if (old->gone) {
-        return !is_deeper(&old->own, &g->own) || absent;
+    if (old->files.closed) {
+        return !is_deeper(&old->sites.own, &g->sites.own) || absent;
     }
     if (g->evidence > HD_EVIDENCE_PLAIN && old->evidence == HD_EVIDENCE_PLAIN) {
-        return !r->certain || !is_deeper(&old->own, &g->own);
+        return !r->certain || !is_deeper(&old->sites.own, &g->sites.own);
     }
-    if (g->evidence > HD_EVIDENCE_PLAIN && is_nearer(&old->own, &g->own)) {
+    if (g->evidence > HD_EVIDENCE_PLAIN && is_nearer(&old->sites.own, &g->sites.own)) {
         return true;
     }
     if (g->evidence == HD_EVIDENCE_PLAIN && evidence_now(r, old, now_ns) > HD_EVIDENCE_PLAIN) {
         absent = is_absent(old, ABSENT_LONG_NS, now_ns);
     }
-    return absent && g->waited_ns > old->waited_ns;
+    return absent && g->sums.waited_ns > old->sums.waited_ns;
 }
 
-static void choose(struct hd_rule_state *r, uint64_t now_ns) {
+static void select_loop(struct hd_rule_state *r, uint64_t now_ns) {
     uint32_t best = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         if (is_candidate(&r->group[i]) &&
@@ -204,7 +211,7 @@ static void choose(struct hd_rule_state *r, uint64_t now_ns) {
             best = i;
         }
     }
-    bool none = r->loop == HD_RULE_NONE || r->group[r->loop].inner;
+    bool none = r->loop == HD_RULE_NONE || r->group[r->loop].returns.inner;
     if (best != HD_RULE_NONE && best != r->loop && (none || may_succeed(r, &r->group[best], now_ns))) {
         become(r, best, now_ns);
     } else if (none && r->loop != HD_RULE_NONE) {
@@ -212,130 +219,138 @@ static void choose(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-/* The loop itself has waited: is it certain now? */
+/* The loop has waited: it may be certain now. */
 static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
     bool aged = now_ns - r->since_ns >= CERTAIN_NS;
-    r->was_left &= !aged;
-    r->certain |= aged || (g->evidence > HD_EVIDENCE_PLAIN && g->returned && !r->was_left);
+    r->outside.recently &= !aged;
+    r->certain |= aged || (g->evidence > HD_EVIDENCE_PLAIN && g->returns.returned && !r->outside.recently);
 }
 
-/* One that is not certain is a batch program, which closes one connection for the next. */
-void hd_rule_gone(struct hd_rule_state *r) {
+/* Without a certain loop this is a batch program, which closes one connection and opens the next. */
+void hd_rule_closed(struct hd_rule_state *r) {
     if (r->loop != HD_RULE_NONE && r->certain) {
-        r->group[r->loop].gone = true;
+        r->group[r->loop].files.closed = true;
     }
 }
 
-static void add_evidence(struct hd_rule_group *g, const struct hd_seen_wait *w) {
-    g->evidence = w->evidence > g->evidence ? w->evidence : g->evidence;
-    g->enclosed = w->enclosed == g->enclosed ? w->enclosed : HD_ENCLOSED_UNKNOWN;
+static void add_evidence(struct hd_rule_group *g, const struct hd_wait_seen *w) {
+    int8_t evidence = (int8_t)hd_wait_seen_evidence(w);
+    g->evidence = evidence > g->evidence ? evidence : g->evidence;
+    g->enclosed = w->stack.enclosed == g->enclosed ? g->enclosed : HD_ENCLOSED_UNKNOWN;
 }
 
-/* A loop that a known function runs to its end is left once the thread waits where that function is not on
- * the stack. A callback's wait has it there. */
-static void note_outside(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w) {
+/* A known function runs the loop to its end. The program has left the loop once it waits without that
+ * function on the stack; a callback's wait has it there. */
+static void note_outside(struct hd_rule_state *r, uint32_t group, const struct hd_wait_seen *w) {
     if (r->loop == HD_RULE_NONE || group == r->loop) {
-        r->outside = false;
-    } else if (w->enclosed == HD_NOT_ENCLOSED) {
+        r->outside.waited = false;
+    } else if (w->stack.enclosed == HD_NOT_ENCLOSED) {
         const struct hd_rule_group *g = &r->group[r->loop];
-        r->outside |= g->enclosed == HD_ENCLOSED && g->waits > 0;
+        r->outside.waited |= g->enclosed == HD_ENCLOSED && g->sums.waits > 0;
     }
 }
 
 bool hd_rule_is_over(const struct hd_rule_state *r) {
-    return r->loop != HD_RULE_NONE && (r->outside || r->group[r->loop].gone);
+    return r->loop != HD_RULE_NONE && (r->outside.waited || r->group[r->loop].files.closed);
 }
 
-void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, bool blocks,
+void hd_rule_seen(struct hd_rule_state *r, uint32_t group, const struct hd_wait_seen *w, bool blocks,
                   uint64_t now_ns) {
     if (group != HD_RULE_NONE) {
         struct hd_rule_group *g = &r->group[group];
         g->seen |= blocks || r->loop == HD_RULE_NONE;
-        g->last_ns = g->waits == 0 ? now_ns : g->last_ns;
+        g->last_ns = g->sums.waits == 0 ? now_ns : g->last_ns;
         add_evidence(g, w);
-        choose(r, now_ns);
+        select_loop(r, now_ns);
     }
     note_outside(r, group, w);
 }
 
 void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns) {
     struct hd_rule_group *g = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
-    if (g != NULL && g->waits > 0 && !was_left(r, g, g->last_own)) {
-        g->returned = true;
+    if (g != NULL && g->sums.waits > 0 && !was_left(r, g, g->order.last_own)) {
+        g->returns.returned = true;
         make_certain(r, now_ns);
     }
 }
 
-static void move_set(struct hd_rule_group *g, const struct hd_set *set) {
-    hd_set_intersect(&g->common, set);
-    if (g->common.count == 0) { /* made anew */
-        g->common = *set;
-        g->least = set->count;
-        g->gone = false;
+static void change_set(struct hd_group_files *f, const struct hd_set *set) {
+    hd_set_intersect(&f->common, set);
+    if (f->common.count == 0) { /* all files are new */
+        f->common = *set;
+        f->fewest = set->count;
+        f->closed = false;
     }
-    g->least = set->count < g->least ? set->count : g->least;
+    f->fewest = set->count < f->fewest ? set->count : f->fewest;
 }
 
-void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_seen_wait *w, uint64_t waited_ns,
-                    uint64_t waits, uint64_t order, uint64_t now_ns) {
+static void add_sums(struct hd_rule_group *g, const struct hd_wait_seen *w) {
+    const struct hd_wait_times *times = &w->times;
+    g->returns.from_long_turn |=
+        g->sums.waits > 0 && times->ended_ns > g->last_ns + times->waited_ns + LONG_TURN_NS;
+    if (g->sums.waits == 0) {
+        g->order.first = times->first != 0 ? times->first : times->order;
+    }
+    g->seen = true;
+    g->sums.waited_ns += times->waited_ns;
+    g->sums.waits += times->waits;
+    g->returns.returned |= times->waits > 1;
+    g->order.last = times->order;
+    g->sites.last = w->at;
+    g->last_ns = times->ended_ns;
+}
+
+void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_wait_seen *w) {
+    uint64_t now_ns = w->times.ended_ns;
     note_outside(r, group, w);
     if (group == HD_RULE_NONE) {
         return;
     }
     struct hd_rule_group *g = &r->group[group];
-    if (w->set.count > 0) { /* else it waits for nothing now */
-        move_set(g, &w->set);
-    }
-    g->turned |= g->waits > 0 && now_ns > g->last_ns + waited_ns + LONG_TURN_NS;
-    if (g->waits == 0) {
-        g->first = w->first != 0 ? w->first : order;
+    struct hd_call_site *own = &g->sites.own;
+    if (w->set.count > 0) { /* a sleep leaves the set as it is */
+        change_set(&g->files, &w->set);
     }
     add_evidence(g, w);
-    g->seen = true;
-    g->waited_ns += waited_ns;
-    g->waits += waits;
-    g->returned |= waits > 1;
-    g->last = order;
-    g->last_at = w->at;
-    g->last_ns = now_ns;
-    if (on_one_stack(&g->own, &w->at) ? w->at.sp >= g->own.sp : w->at.base == 0) {
-        bool own = w->at.sp == g->own.sp && w->at.place != 0;
-        uint64_t before = g->last_own;
-        g->own = w->at;
-        g->last_own = order;
-        if (own && before != 0) {
+    add_sums(g, w);
+    if (on_one_stack(own, &w->at) ? w->at.sp >= own->sp : w->at.stack_base == 0) {
+        bool again = w->at.sp == own->sp && w->at.stack_hash != 0;
+        uint64_t before = g->order.last_own;
+        *own = w->at;
+        g->order.last_own = w->times.order;
+        if (again && before != 0) {
             note_return(r, g, before);
             if (group == r->loop) {
-                r->since_ns = r->left ? now_ns : r->since_ns;
-                r->left = false;
+                r->since_ns = r->outside.blocked ? now_ns : r->since_ns;
+                r->outside.blocked = false;
             }
         }
     }
-    choose(r, now_ns);
+    select_loop(r, now_ns);
     if (group == r->loop) {
         make_certain(r, now_ns);
     }
 }
 
-void hd_rule_left(struct hd_rule_state *r) {
-    r->left = r->was_left = true;
+void hd_rule_idles_outside(struct hd_rule_state *r) {
+    r->outside.blocked = r->outside.recently = true;
     r->certain = false;
 }
 
-/* Nearer to the root than the loop's own wait, and by fewer frames: not in a callback of its, but where the
- * thread idles when it has nothing to ask, in accept, in a condition variable, asleep. Or the program pumps
- * the loop, and works in between: then the loop is certain again after 10 s without. */
+/* A call site nearer to the root than the loop's wait, by several frames, is not inside a callback. Either
+ * the thread idles there between two uses of the loop: in accept, in a condition variable, asleep. Or the
+ * program pumps the loop and works in between; the loop is certain again after 10 s without such a block. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_call_site *at) {
-    const struct hd_call_site *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].own : NULL;
-    if (own != NULL && own->base == 0 && at->sp > own->sp && at->depth != 0 &&
+    const struct hd_call_site *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].sites.own : NULL;
+    if (own != NULL && own->stack_base == 0 && at->sp > own->sp && at->depth != 0 &&
         at->depth + OUTSIDE_FRAMES <= own->depth) {
-        hd_rule_left(r);
+        hd_rule_idles_outside(r);
     }
 }
 
 bool hd_rule_shares(const struct hd_rule_state *r, uint32_t group, const struct hd_set *set) {
-    return group != HD_RULE_NONE && hd_set_share(&r->group[group].common, set);
+    return group != HD_RULE_NONE && hd_set_share(&r->group[group].files.common, set);
 }
 
 enum hd_wait_verdict hd_rule_verdict(const struct hd_rule_state *r, uint32_t group) {

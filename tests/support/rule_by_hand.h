@@ -16,7 +16,7 @@
 #include "recognise/rule.h"
 
 #define MS HD_NS_PER_MS
-#define EPOLL HD_OBJECT_EPOLL
+#define EPOLL HD_FILE_EPOLL
 #define MAIN_SP 0x7fff0000u /* of the loop's own place in most tests */
 
 static struct hd_rule_state rule;
@@ -30,33 +30,52 @@ static inline int start(void **state) {
     return 0;
 }
 
-/* Up to four objects; 0 is none. */
+/* Up to four open files; 0 stands for no file. */
 static inline struct hd_set set_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     struct hd_set s = {.count = 0};
-    const uint64_t object[] = {a, b, c, d};
+    const uint64_t file[] = {a, b, c, d};
     for (unsigned i = 0; i < 4; i++) {
-        if (object[i] != 0) {
-            hd_rule_set_add(&s, object[i]);
+        if (file[i] != 0) {
+            hd_set_add(&s, file[i]);
         }
     }
     return s;
 }
 
-static inline enum hd_wait_verdict wait_seen(const struct hd_seen_wait *w, uint64_t ms) {
+/* The same wait with functions on its stack, or descriptors, that are this evidence. */
+static inline struct hd_wait_seen with_evidence(struct hd_wait_seen w, enum hd_wait_evidence e) {
+    if (e == HD_EVIDENCE_BY_KIND) {
+        w.kinds = (struct hd_kinds){.known = true, .epoll = true};
+    } else if (e == HD_EVIDENCE_CALL) {
+        w.kinds = (struct hd_kinds){.known = true, .count = 1, .kind = {HD_KIND_PIPE}};
+    } else {
+        w.stack.names = (int8_t)e;
+    }
+    assert_int_equal(hd_wait_seen_evidence(&w), e);
+    return w;
+}
+
+static inline enum hd_wait_verdict wait_seen(const struct hd_wait_seen *w, uint64_t ms) {
+    struct hd_wait_seen over = *w;
     uint32_t group = hd_rule_group_of(&rule, w);
     enum hd_wait_verdict verdict = hd_rule_verdict(&rule, group);
     now_ns += ms * MS;
-    hd_rule_waited(&rule, group, w, ms * MS, 1, ++order, now_ns);
+    over.times.waits = 1;
+    over.times.waited_ns = ms * MS;
+    over.times.order = ++order;
+    over.times.ended_ns = now_ns;
+    hd_rule_waited(&rule, group, &over);
     return verdict;
 }
 
 static inline enum hd_wait_verdict wait_at(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
-    struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}};
+    struct hd_wait_seen w = {.set = set, .at = {.stack_hash = place, .sp = sp}};
     return wait_seen(&w, ms);
 }
 
 static inline enum hd_wait_verdict wait_asking(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
-    struct hd_seen_wait w = {.set = set, .at = {.place = place, .sp = sp}, .evidence = HD_EVIDENCE_ASKS};
+    struct hd_wait_seen w = {.set = set, .at = {.stack_hash = place, .sp = sp}};
+    w = with_evidence(w, HD_EVIDENCE_REQUEST);
     return wait_seen(&w, ms);
 }
 

@@ -131,7 +131,7 @@ static void *no_memory_for_the_main_thread(void *addr, size_t n, int prot, int f
 
 static bool was_looked_at(void *of) {
     struct named *n = of;
-    return atomic_load(&atomic_load(&n->watched_by)->recognition->looked_ns) != 0;
+    return atomic_load(&atomic_load(&n->watched_by)->recognition->progress.judged_ns) != 0;
 }
 
 static void a_named_thread_is_recognised_where_there_was_no_memory_to_watch_the_main_one(void **state) {

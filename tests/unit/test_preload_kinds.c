@@ -65,7 +65,7 @@ static void kinds_that_are_not_known_say_nothing_but_that_there_is_an_epoll_inst
     (void)state;
     struct hd_kinds kinds = {.known = false, .epoll = true};
     assert_int_equal(hd_kinds_evidence(&kinds), HD_EVIDENCE_BY_KIND);
-    kinds = (struct hd_kinds){.known = false, .count = 1, .kind = {HD_KIND_GONE}};
+    kinds = (struct hd_kinds){.known = false, .count = 1, .kind = {HD_KIND_CLOSED}};
     assert_int_equal(hd_kinds_evidence(&kinds), HD_EVIDENCE_PLAIN);
     kinds = (struct hd_kinds){.library = true, .epoll = true};
     assert_int_equal(hd_kinds_evidence(&kinds), HD_EVIDENCE_BY_NAME);

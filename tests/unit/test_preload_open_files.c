@@ -40,7 +40,7 @@ static int end(void **state) {
 
 static uint64_t object(int fd) {
     bool open = true;
-    uint64_t of = hd_open_file_of(proc_fd, getpid(), fd, &open);
+    uint64_t of = hd_open_files_identity(proc_fd, hd_thread_id_of(getpid()), fd, &open);
     return open ? of : 0;
 }
 
@@ -129,7 +129,7 @@ static void the_terminal_of_the_process_is_one_object_by_both_names(void **state
 
 static enum hd_wait_evidence evidence_of(const struct hd_wait_descriptors *waits) {
     struct hd_kinds kinds;
-    hd_files_read_kinds(proc_fd, getpid(), waits, &kinds);
+    hd_open_files_kinds(proc_fd, hd_thread_id_of(getpid()), waits, &kinds);
     return hd_kinds_evidence(&kinds);
 }
 

@@ -40,11 +40,11 @@ static int start(void **state) {
     waits->watch = &watch;
     watch.loop.thread = hd_thread_id_of(getpid());
     watch.loop.ns_per_tick_32 = 1ULL << 32;
-    hd_stack_copies_init(&waits->left);
+    hd_stack_copies_init(&waits->copies);
     hd_recognition_init(g, &record);
-    g->entry[0] =
-        (struct hd_known_wait){.known = true, .objects.epoll = true, .seen.at = {.place = 1, .sp = 4096}};
-    hd_rule_set_add(&g->entry[0].seen.set, HD_OBJECT_EPOLL + 1);
+    g->entry[0] = (struct hd_known_wait){
+        .known = true, .descriptors.epoll = true, .seen.at = {.stack_hash = 1, .sp = 4096}};
+    hd_set_add(&g->entry[0].seen.set, HD_FILE_EPOLL + 1);
     return 0;
 }
 
@@ -52,26 +52,26 @@ static void judges_a_loop_after_waits_and_rarely_once_certain(void **state) {
     (void)state;
     assert_true(hd_recognition_due(waits, hd_os_now_ns())); /* for the first time */
     hd_recognition_judge(waits, &tools);
-    assert_false(hd_recognition_due(waits, g->looked_ns + 20000 * MS)); /* nothing has waited */
+    assert_false(hd_recognition_due(waits, g->progress.judged_ns + 20000 * MS)); /* nothing has waited */
     hd_wait_sum(waits, &waits->entry[0], 1000 * MS, 1400 * MS);
-    assert_true(hd_recognition_due(waits, g->looked_ns));
+    assert_true(hd_recognition_due(waits, g->progress.judged_ns));
     hd_recognition_judge(waits, &tools);
     hd_wait_sum(waits, &waits->entry[0], 1500 * MS, 1600 * MS);
     watch.loop.found.certain = true; /* in a turn, in which the program may have left it */
-    assert_false(hd_recognition_due(waits, g->looked_ns + 900 * MS));
-    assert_true(hd_recognition_due(waits, g->looked_ns + 1000 * MS));
+    assert_false(hd_recognition_due(waits, g->progress.judged_ns + 900 * MS));
+    assert_true(hd_recognition_due(waits, g->progress.judged_ns + 1000 * MS));
     hd_loop_mark(&watch.loop, HANGDOG_BEFORE_WAITING);
-    assert_false(hd_recognition_due(waits, g->looked_ns + 9000 * MS));
-    assert_true(hd_recognition_due(waits, g->looked_ns + 10000 * MS));
+    assert_false(hd_recognition_due(waits, g->progress.judged_ns + 9000 * MS));
+    assert_true(hd_recognition_due(waits, g->progress.judged_ns + 10000 * MS));
 }
 
 /* A signal handler jumped out of it once: its place was odd for ever, and no stack of it was taken. */
 static void a_place_that_was_left_half_made_is_whole_when_it_is_made_again(void **state) {
     (void)state;
-    const struct hd_wait_set set = {.epoll = 3};
+    const struct hd_wait_call set = {.epoll = 3};
     waits->entry[0].uses = 5;
     waits->slow_path = true;
-    hd_wait_left(waits);
+    hd_wait_jumped(waits);
     assert_false(waits->slow_path);
     assert_ptr_equal(hd_wait_table_find(waits, 77, &set, 4096), &waits->entry[0]);
     assert_int_equal(waits->entry[0].uses, 6);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rule, replayed over recordings of real programs (tests/recognition/recordings) and held to the known
- * truth: no blocking call is called idle, no wait of a loop is called busy by a loop that is sure, and
- * nothing is seen in a program that has no loop.
+ * The judge, replayed over recordings of real programs (tests/recognition/recordings) and compared with the
+ * known truth. Each line is a value, as the preload fills it. No blocking call may be called idle, no wait of
+ * a certain loop busy, and no loop may be certain in a program that has none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recognise/kinds.h"
+#include "recognise/judge.h"
 
 #define PLACES_MAX 2048u
 #define FILES_MAX 256u
@@ -58,7 +58,7 @@ struct line {
 };
 
 struct replay {
-    struct hd_rule_state rule;
+    struct hd_judge judge;
     struct place place[PLACES_MAX];
     struct counts counts;
     struct hd_set closed; /* the newest */
@@ -71,9 +71,9 @@ static struct hd_set parse_set(char *text) {
     struct hd_set s = {.count = 0};
     for (char *t = strtok(text, ","); t != NULL; t = strtok(NULL, ",")) {
         if (*t == 'E') {
-            hd_rule_set_add(&s, HD_OBJECT_EPOLL | strtoul(t + 1, NULL, 10));
+            hd_set_add(&s, HD_FILE_EPOLL | strtoul(t + 1, NULL, 10));
         } else if (*t != '-') {
-            hd_rule_set_add(&s, strtoul(t, NULL, 10));
+            hd_set_add(&s, strtoul(t, NULL, 10));
         }
     }
     return s;
@@ -107,7 +107,7 @@ static void judge_loops(struct replay *r, const struct line *l, enum hd_wait_ver
     c->loop_right += v == HD_WAIT_IDLE;
     c->loop_silent += v == HD_WAIT_UNKNOWN;
     if (v == HD_WAIT_BUSY) {
-        bool sure = hd_rule_certain(&r->rule);
+        bool sure = hd_rule_certain(&r->judge.rule);
         c->loop_deferred += !sure;
         c->loop_busy += sure;
         print_mismatch(r, l,
@@ -136,8 +136,8 @@ static void judge(struct replay *r, const struct line *l, enum hd_wait_verdict v
         judge_blocking(r, l, v);
         break;
     case 'N':
-        r->counts.none_silent += !hd_rule_certain(&r->rule); /* before, nothing is told */
-        r->counts.none_seen += hd_rule_certain(&r->rule);
+        r->counts.none_silent += !hd_rule_certain(&r->judge.rule); /* before, nothing is told */
+        r->counts.none_seen += hd_rule_certain(&r->judge.rule);
         break;
     default: /* start-up, or the loop is over */
         break;
@@ -147,7 +147,7 @@ static void judge(struct replay *r, const struct line *l, enum hd_wait_verdict v
 /* A recording from before kinds were recorded knows epoll instances alone. */
 static struct hd_kinds kinds_of(const struct line *l) {
     static const char letters[] = "olepPsScg";
-    struct hd_kinds kinds = {.epoll = l->set.count == 1 && (l->set.object[0] & HD_OBJECT_EPOLL) != 0};
+    struct hd_kinds kinds = {.epoll = l->set.count == 1 && (l->set.file[0] & HD_FILE_EPOLL) != 0};
     kinds.known = l->kinds[0] != '\0' && strchr(l->kinds, '?') == NULL;
     kinds.library = kinds.epoll && l->kinds[0] != '\0' && l->kinds[0] != '@';
     for (const char *at = l->kinds; *at != '\0' && kinds.count < HD_WAIT_FDS; at++) {
@@ -159,55 +159,56 @@ static struct hd_kinds kinds_of(const struct line *l) {
     return kinds;
 }
 
-/* Of names before that of descriptors, as in the preload. */
-static int8_t evidence_of(const struct line *l) {
-    static const int8_t by_name[] = {HD_EVIDENCE_PLAIN, HD_EVIDENCE_ASKS, HD_EVIDENCE_BY_NAME,
-                                     HD_EVIDENCE_ASKS};
-    struct hd_kinds kinds = kinds_of(l);
+static struct hd_wait_seen seen_of(const struct replay *r, const struct line *l) {
+    static const int8_t names[] = {HD_EVIDENCE_PLAIN, HD_EVIDENCE_REQUEST, HD_EVIDENCE_BY_NAME,
+                                   HD_EVIDENCE_REQUEST};
+    const struct place *p = &r->place[l->place];
     assert_in_range(l->asks, 0, 3);
-    return l->asks == 0 ? (int8_t)hd_kinds_evidence(&kinds) : by_name[l->asks];
+    return (struct hd_wait_seen){
+        .at = {.stack_hash = p->depth != 0 ? l->place : 0, .sp = p->sp, .depth = p->depth},
+        .set = l->set,
+        .kinds = kinds_of(l),
+        .stack = {.names = names[l->asks], .enclosed = p->enclosed}};
 }
 
 static void wait_line(struct replay *r, struct line *l) {
-    const struct place *p = &r->place[l->place];
-    struct hd_seen_wait w = {.set = l->set,
-                             .at = {.place = p->depth != 0 ? l->place : 0, .sp = p->sp, .depth = p->depth},
-                             .enclosed = p->enclosed,
-                             .evidence = evidence_of(l)};
+    struct hd_wait_seen w = seen_of(r, l);
     if (l->timeout_ms == 0) { /* teaches nothing; ends a turn if it is the loop's */
         judge(r, l, HD_WAIT_UNKNOWN);
         return;
     }
-    uint32_t group = hd_rule_group_of(&r->rule, &w);
-    hd_rule_seen(&r->rule, group, &w, true, l->begin_us * HD_NS_PER_US);
-    enum hd_wait_verdict verdict = hd_rule_verdict(&r->rule, group);
-    if (verdict == HD_WAIT_BUSY && hd_rule_is_over(&r->rule)) {
+    hd_judge_seen(&r->judge, &w, true, l->begin_us * HD_NS_PER_US);
+    enum hd_wait_verdict verdict = hd_judge_verdict(&r->judge, &w);
+    if (verdict == HD_WAIT_BUSY && hd_rule_is_over(&r->judge.rule)) {
         verdict = HD_WAIT_UNKNOWN; /* the turn is no hang */
     }
     judge(r, l, verdict);
     r->order += l->waits;
-    hd_rule_waited(&r->rule, group, &w, l->took_us * HD_NS_PER_US, l->waits, r->order,
-                   (l->begin_us + l->took_us) * HD_NS_PER_US);
+    w.times = (struct hd_wait_times){.waits = l->waits,
+                                     .waited_ns = l->took_us * HD_NS_PER_US,
+                                     .order = r->order,
+                                     .ended_ns = (l->begin_us + l->took_us) * HD_NS_PER_US};
+    hd_judge_ended(&r->judge, &w);
 }
 
-/* Objects are closed. The loop is gone with the last of those that all of its waits were for. */
+/* Files are closed. The loop is gone with the last of those that all of its waits were for. */
 static void closed_line(struct replay *r, char *text) {
     struct hd_set now = parse_set(text + strlen("c "));
-    bool all = r->rule.loop != HD_RULE_NONE;
+    bool all = r->judge.rule.loop != HD_RULE_NONE;
     for (uint32_t i = 0; i < now.count; i++) {
-        r->closed.count -= r->closed.count == HD_SET_OBJECTS;
-        hd_rule_set_add(&r->closed, now.object[i]);
+        r->closed.count -= r->closed.count == HD_SET_FILES;
+        hd_set_add(&r->closed, now.file[i]);
     }
-    const struct hd_set *common = all ? &r->rule.group[r->rule.loop].common : &now;
+    const struct hd_set *common = all ? &r->judge.rule.group[r->judge.rule.loop].files.common : &now;
     for (uint32_t i = 0; i < common->count; i++) {
         bool is_closed = false;
         for (uint32_t j = 0; j < r->closed.count; j++) {
-            is_closed |= r->closed.object[j] == common->object[i];
+            is_closed |= r->closed.file[j] == common->file[i];
         }
         all &= is_closed;
     }
     if (all) {
-        hd_rule_gone(&r->rule);
+        hd_rule_closed(&r->judge.rule);
     }
 }
 
@@ -216,7 +217,7 @@ static void replay_file(struct replay *r, const char *path) {
     struct line l;
     FILE *f = fopen(path, "r");
     assert_non_null(f);
-    hd_rule_init(&r->rule);
+    hd_judge_init(&r->judge, "");
     while (fgets(text, sizeof text, f) != NULL) {
         unsigned place, depth, enclosed = 0;
         unsigned long offset;
@@ -233,7 +234,7 @@ static void replay_file(struct replay *r, const char *path) {
         sscanf(text, "# wrong: idle %u", &r->counts.known_idle);
     }
     fclose(f);
-    r->counts.sure = hd_rule_certain(&r->rule);
+    r->counts.sure = hd_rule_certain(&r->judge.rule);
 }
 
 static void add(struct counts *sum, const struct counts *c) {

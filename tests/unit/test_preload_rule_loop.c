@@ -27,9 +27,11 @@ static void two_long_waits_are_no_loop(void **state) {
 
 static void many_waits_together_count_as_many(void **state) {
     (void)state;
-    struct hd_seen_wait w = {.set = LOOP_SET, .at = {.place = LOOP_PLACE, .sp = MAIN_SP}};
+    struct hd_wait_seen w = {.set = LOOP_SET, .at = {.stack_hash = LOOP_PLACE, .sp = MAIN_SP}};
     uint32_t group = hd_rule_group_of(&rule, &w);
-    hd_rule_waited(&rule, group, &w, 500 * MS, 40, 40, now_ns + 500 * MS);
+    w.times = (struct hd_wait_times){
+        .waits = 40, .waited_ns = 500 * MS, .order = 40, .ended_ns = now_ns + 500 * MS};
+    hd_rule_waited(&rule, group, &w);
     assert_int_equal(rule.loop, group);
 }
 
@@ -37,9 +39,10 @@ static void many_waits_together_count_as_many(void **state) {
  * loop's. */
 static void the_first_wait_is_the_outer_one_also_in_late_news(void **state) {
     (void)state;
-    struct hd_seen_wait call = {
-        .set = set_of(900, 0, 0, 0), .at = {.place = 9, .sp = MAIN_SP - 500}, .first = 2000};
-    struct hd_seen_wait loop = {.set = LOOP_SET, .at = {.place = LOOP_PLACE, .sp = MAIN_SP}, .first = 1000};
+    struct hd_wait_seen call = {
+        .set = set_of(900, 0, 0, 0), .at = {.stack_hash = 9, .sp = MAIN_SP - 500}, .times.first = 2000};
+    struct hd_wait_seen loop = {
+        .set = LOOP_SET, .at = {.stack_hash = LOOP_PLACE, .sp = MAIN_SP}, .times.first = 1000};
     for (int i = 0; i < 10; i++) {
         wait_seen(&call, 300);
         wait_seen(&loop, 100);
@@ -72,18 +75,18 @@ static void start_up_round_trips_to_another_place_do_not_become_the_loop(void **
 
 /* ---- evidence ------------------------------------------------------------------------------------ */
 
-static struct hd_seen_wait evident(uint64_t object, uint64_t place, uint64_t sp, enum hd_wait_evidence e) {
-    return (struct hd_seen_wait){
-        .set = set_of(object, 0, 0, 0), .at = {.place = place, .sp = sp}, .evidence = (int8_t)e};
+static struct hd_wait_seen evident(uint64_t object, uint64_t place, uint64_t sp, enum hd_wait_evidence e) {
+    const struct hd_wait_seen w = {.set = set_of(object, 0, 0, 0), .at = {.stack_hash = place, .sp = sp}};
+    return with_evidence(w, e);
 }
 
-static void see(const struct hd_seen_wait *w) {
+static void see(const struct hd_wait_seen *w) {
     hd_rule_seen(&rule, hd_rule_group_of(&rule, w), w, true, now_ns);
 }
 
 static void a_loop_with_evidence_is_known_while_its_first_wait_lasts(void **state) {
     (void)state;
-    struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
     see(&own);
     assert_true(hd_rule_has_evidence(&rule));
     assert_false(hd_rule_certain(&rule));
@@ -92,7 +95,7 @@ static void a_loop_with_evidence_is_known_while_its_first_wait_lasts(void **stat
 
 static void a_loop_with_evidence_is_certain_once_its_place_waits_again(void **state) {
     (void)state;
-    struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
     wait_seen(&own, 10);
     assert_false(hd_rule_certain(&rule));
     wait_seen(&own, 10);
@@ -102,7 +105,7 @@ static void a_loop_with_evidence_is_certain_once_its_place_waits_again(void **st
 /* A callback that blocks for nine tenths of the time, from the first turn on. */
 static void a_call_that_blocks_for_longer_than_the_loop_waits_is_busy(void **state) {
     (void)state;
-    struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
     for (int i = 0; i < 20; i++) {
         see(&own);
         assert_int_equal(wait_seen(&own, 10), HD_WAIT_IDLE);
@@ -112,7 +115,7 @@ static void a_call_that_blocks_for_longer_than_the_loop_waits_is_busy(void **sta
 
 static void a_call_by_kind_is_no_loop_however_often_it_returns(void **state) {
     (void)state;
-    struct hd_seen_wait call = evident(900, 1, MAIN_SP, HD_EVIDENCE_CALL);
+    struct hd_wait_seen call = evident(900, 1, MAIN_SP, HD_EVIDENCE_CALL);
     for (int i = 0; i < 100; i++) {
         see(&call);
         assert_int_equal(wait_seen(&call, 300), HD_WAIT_UNKNOWN);
@@ -123,8 +126,8 @@ static void a_call_by_kind_is_no_loop_however_often_it_returns(void **state) {
 /* A private loop in start-up, then the program's own. */
 static void of_two_with_evidence_the_one_nearer_to_the_root_wins_at_once(void **state) {
     (void)state;
-    struct hd_seen_wait inner = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_EVIDENCE_BY_NAME);
-    struct hd_seen_wait outer = evident(EPOLL + 2, 2, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen inner = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_EVIDENCE_BY_NAME);
+    struct hd_wait_seen outer = evident(EPOLL + 2, 2, MAIN_SP, HD_EVIDENCE_BY_KIND);
     for (int i = 0; i < 50; i++) {
         wait_seen(&inner, 1000);
     }
@@ -136,7 +139,7 @@ static void of_two_with_evidence_the_one_nearer_to_the_root_wins_at_once(void **
 
 static void a_loop_with_evidence_succeeds_a_plain_one_that_is_not_certain(void **state) {
     (void)state;
-    struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_EVIDENCE_BY_KIND);
     a_loop_of(1);
     see(&own);
     assert_int_equal(wait_seen(&own, 1), HD_WAIT_IDLE);
@@ -167,9 +170,9 @@ static void a_transfer_longer_than_all_waiting_is_busy_for_ten_seconds(void **st
 /* As libuv: the call stands at a higher address than the loop's own wait, but further from the root. */
 static void a_shallower_wait_of_more_frames_was_inside_the_turn(void **state) {
     (void)state;
-    struct hd_seen_wait own = {.set = LOOP_SET, .at = {.place = 1, .sp = MAIN_SP - 12000, .depth = 5}};
-    struct hd_seen_wait call = {.set = set_of(900, 0, 0, 0),
-                                .at = {.place = 2, .sp = MAIN_SP - 300, .depth = 7}};
+    struct hd_wait_seen own = {.set = LOOP_SET, .at = {.stack_hash = 1, .sp = MAIN_SP - 12000, .depth = 5}};
+    struct hd_wait_seen call = {.set = set_of(900, 0, 0, 0),
+                                .at = {.stack_hash = 2, .sp = MAIN_SP - 300, .depth = 7}};
     for (int i = 0; i < 6; i++) {
         wait_seen(&own, 100);
     }
@@ -213,7 +216,7 @@ static void a_nested_wait_of_the_loop_proves_nothing_about_what_waited_outside_o
     wait_at(other, 4, MAIN_SP - 500, 20);
     wait_at(LOOP_SET, 7, MAIN_SP - 2000, 20);
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
-        assert_false(rule.group[i].inner);
+        assert_false(rule.group[i].returns.inner);
     }
 }
 
@@ -235,7 +238,7 @@ static void a_loop_that_is_gone_waits_for_others_at_its_place(void **state) {
     struct hd_set others = set_of(500, 600, 0, 0);
     a_loop_of(400);
     assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_WAIT_BUSY); /* while it may come back */
-    hd_rule_gone(&rule);
+    hd_rule_closed(&rule);
     assert_int_equal(wait_at(others, LOOP_PLACE, MAIN_SP, 100), HD_WAIT_IDLE);
     assert_int_equal(wait_at(set_of(700, 0, 0, 0), LOOP_PLACE, MAIN_SP, 100), HD_WAIT_BUSY);
     assert_int_equal(wait_at(others, 8, MAIN_SP - 900, 100), HD_WAIT_IDLE); /* nested */
@@ -248,7 +251,7 @@ static void one_connection_after_the_other_is_closed_and_is_no_loop(void **state
         for (int wait = 0; wait < 3; wait++) {
             wait_at(set_of(500 + i, 0, 0, 0), LOOP_PLACE, MAIN_SP, 40);
         }
-        hd_rule_gone(&rule);
+        hd_rule_closed(&rule);
         assert_false(hd_rule_certain(&rule));
     }
     assert_false(hd_rule_has_evidence(&rule));
@@ -258,7 +261,7 @@ static void a_loop_that_is_gone_is_succeeded_by_one_that_is_not_inside_of_it(voi
     (void)state;
     struct hd_set outer = set_of(500, 0, 0, 0), inner = set_of(600, 0, 0, 0);
     a_loop_of(400);
-    hd_rule_gone(&rule);
+    hd_rule_closed(&rule);
     for (int i = 0; i < 3; i++) { /* a call in its last turn, perhaps */
         assert_int_equal(wait_at(inner, 5, MAIN_SP - 100, 1000), HD_WAIT_BUSY);
     }
@@ -283,20 +286,20 @@ static void a_plain_loop_that_waits_again_after_10_s_is_certain(void **state) {
 
 /* ---- a loop that the program has left -------------------------------------------------------------- */
 
-static struct hd_seen_wait enclosed(uint64_t object, uint64_t sp, enum hd_wait_evidence e,
+static struct hd_wait_seen enclosed(uint64_t object, uint64_t sp, enum hd_wait_evidence e,
                                     enum hd_wait_enclosed in) {
-    struct hd_seen_wait w = evident(object, sp, sp, e);
-    w.enclosed = (uint8_t)in;
+    struct hd_wait_seen w = evident(object, sp, sp, e);
+    w.stack.enclosed = (uint8_t)in;
     return w;
 }
 
 /* asyncio.run, g_main_loop_run, and then work with children. */
 static void a_wait_where_the_loops_function_is_not_says_that_it_is_over(void **state) {
     (void)state;
-    struct hd_seen_wait own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_ENCLOSED);
-    struct hd_seen_wait before = enclosed(2, MAIN_SP - 10, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
-    struct hd_seen_wait callback = enclosed(3, MAIN_SP - 900, HD_EVIDENCE_ASKS, HD_ENCLOSED);
-    struct hd_seen_wait after = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_ASKS, HD_NOT_ENCLOSED);
+    struct hd_wait_seen own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_ENCLOSED);
+    struct hd_wait_seen before = enclosed(2, MAIN_SP - 10, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
+    struct hd_wait_seen callback = enclosed(3, MAIN_SP - 900, HD_EVIDENCE_REQUEST, HD_ENCLOSED);
+    struct hd_wait_seen after = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_REQUEST, HD_NOT_ENCLOSED);
     see(&own); /* of what waited before it the rule hears later */
     wait_seen(&before, 10);
     assert_false(hd_rule_is_over(&rule));
@@ -316,18 +319,18 @@ static void a_wait_where_the_loops_function_is_not_says_that_it_is_over(void **s
 /* A program that calls one turn after the other works in between. A stack that is not whole says nothing. */
 static void a_loop_that_no_function_encloses_is_not_over(void **state) {
     (void)state;
-    struct hd_seen_wait own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_NOT_ENCLOSED);
-    struct hd_seen_wait call = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
+    struct hd_wait_seen own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_NOT_ENCLOSED);
+    struct hd_wait_seen call = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
     wait_seen(&own, 10);
     wait_seen(&own, 10);
     wait_seen(&call, 1000);
     assert_false(hd_rule_is_over(&rule));
-    own.enclosed = HD_ENCLOSED; /* by another of its places */
+    own.stack.enclosed = HD_ENCLOSED; /* by another of its places */
     wait_seen(&own, 10);
     wait_seen(&call, 1000);
     assert_false(hd_rule_is_over(&rule));
     start(NULL);
-    call.enclosed = HD_ENCLOSED_UNKNOWN;
+    call.stack.enclosed = HD_ENCLOSED_UNKNOWN;
     wait_seen(&own, 10);
     wait_seen(&own, 10);
     wait_seen(&call, 1000);
@@ -336,11 +339,11 @@ static void a_loop_that_no_function_encloses_is_not_over(void **state) {
 
 static void a_loop_whose_descriptors_are_closed_is_over_until_it_waits_for_others(void **state) {
     (void)state;
-    struct hd_seen_wait own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
     wait_seen(&own, 10);
     wait_seen(&own, 10);
     assert_false(hd_rule_is_over(&rule));
-    hd_rule_gone(&rule);
+    hd_rule_closed(&rule);
     assert_true(hd_rule_is_over(&rule));
     own = evident(EPOLL + 2, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
     wait_seen(&own, 10);

@@ -11,16 +11,17 @@
 #define LOOPS_BASE 0x5000ffffu
 #define CALLS_BASE 0x5100ffffu
 
-static struct hd_seen_wait on_a_coroutine(struct hd_set set, uint64_t place, uint64_t below, uint64_t base) {
-    return (struct hd_seen_wait){
+static struct hd_wait_seen on_a_coroutine(struct hd_set set, uint64_t place, uint64_t below, uint64_t base) {
+    return (struct hd_wait_seen){
         .set = set,
-        .at = {.place = place, .sp = (base & ~0xffffu) + 0xf000u - below, .base = base, .depth = 4}};
+        .at = {
+            .stack_hash = place, .sp = (base & ~0xffffu) + 0xf000u - below, .stack_base = base, .depth = 4}};
 }
 
 static void a_loop_on_a_stack_of_its_own_returns_there(void **state) {
     (void)state;
-    struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
-    struct hd_seen_wait call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
+    struct hd_wait_seen own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
+    struct hd_wait_seen call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
     for (int i = 0; i < 8; i++) {
         wait_seen(&own, 100);
         wait_seen(&own, 100);
@@ -28,7 +29,7 @@ static void a_loop_on_a_stack_of_its_own_returns_there(void **state) {
     }
     assert_int_equal(wait_seen(&call, 300), HD_WAIT_BUSY);
     assert_int_equal(wait_seen(&own, 100), HD_WAIT_IDLE);
-    assert_true(rule.group[rule.loop].returned);
+    assert_true(rule.group[rule.loop].returns.returned);
 }
 
 /* Which of two such stacks lies above the other is chance. Nor does it help that of both nobody knows where
@@ -37,11 +38,11 @@ static void what_waits_on_other_stacks_proves_nothing(void **state) {
     for (int turn = 0; turn < 4; turn++) {
         bool above = turn % 2 != 0;
         start(state);
-        struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, above ? LOOPS_BASE : CALLS_BASE);
-        struct hd_seen_wait call =
+        struct hd_wait_seen own = on_a_coroutine(LOOP_SET, 1, 0, above ? LOOPS_BASE : CALLS_BASE);
+        struct hd_wait_seen call =
             on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, above ? CALLS_BASE : LOOPS_BASE);
         if (turn >= 2) {
-            own.at.base = call.at.base = HD_BASE_UNKNOWN;
+            own.at.stack_base = call.at.stack_base = HD_BASE_UNKNOWN;
         }
         wait_seen(&call, 50); /* it comes first, and returns */
         for (int i = 0; i < 8; i++) {
@@ -49,7 +50,7 @@ static void what_waits_on_other_stacks_proves_nothing(void **state) {
             wait_seen(&call, 100);
         }
         for (uint32_t g = 0; g < HD_RULE_GROUPS; g++) {
-            assert_false(rule.group[g].inner);
+            assert_false(rule.group[g].returns.inner);
         }
     }
 }
@@ -57,18 +58,18 @@ static void what_waits_on_other_stacks_proves_nothing(void **state) {
 /* It was left for the thread's own stack, or for a third one: what waited there may have been outside of its
  * turn. */
 static void a_loop_on_a_stack_of_its_own_may_be_left(void **state) {
-    struct hd_seen_wait own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
-    struct hd_seen_wait call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
-    struct hd_seen_wait other[] = {
+    struct hd_wait_seen own = on_a_coroutine(LOOP_SET, 1, 0, LOOPS_BASE);
+    struct hd_wait_seen call = on_a_coroutine(set_of(900, 0, 0, 0), 2, 200, LOOPS_BASE);
+    struct hd_wait_seen other[] = {
         on_a_coroutine(set_of(901, 0, 0, 0), 3, 0, LOOPS_BASE - 0x100000),
-        {.set = set_of(901, 0, 0, 0), .at = {.place = 3, .sp = MAIN_SP, .depth = 9}}};
+        {.set = set_of(901, 0, 0, 0), .at = {.stack_hash = 3, .sp = MAIN_SP, .depth = 9}}};
     for (int i = 0; i < 2; i++) {
         start(state);
         wait_seen(&own, 100);
         wait_seen(&other[i], 100);
         wait_seen(&call, 100);
         wait_seen(&own, 100);
-        assert_false(rule.group[0].returned);
+        assert_false(rule.group[0].returns.returned);
     }
 }
 
@@ -78,8 +79,8 @@ static void a_loop_on_a_stack_of_its_own_may_be_left(void **state) {
  * asleep. */
 static void who_idles_elsewhere_has_no_sure_loop(void **state) {
     (void)state;
-    struct hd_seen_wait query = {.set = set_of(900, 0, 0, 0),
-                                 .at = {.place = 2, .sp = MAIN_SP - 900, .depth = 9}};
+    struct hd_wait_seen query = {.set = set_of(900, 0, 0, 0),
+                                 .at = {.stack_hash = 2, .sp = MAIN_SP - 900, .depth = 9}};
     struct hd_call_site accepts = {.sp = MAIN_SP - 100, .depth = 4};
     for (int i = 0; i < 600; i++) { /* it has much to do */
         wait_seen(&query, 30);
@@ -95,13 +96,13 @@ static void who_idles_elsewhere_has_no_sure_loop(void **state) {
         wait_seen(&query, 30);
         assert_false(hd_rule_certain(&rule));
     }
-    assert_false(hd_rule_stands(&rule)); /* at the program's end nothing is reported either */
+    assert_false(hd_rule_is_valid(&rule)); /* at the program's end nothing is reported either */
 }
 
 /* Deeper, or by more frames: in a callback. */
 static void who_is_blocked_in_a_callback_has_a_sure_loop(void **state) {
     (void)state;
-    struct hd_seen_wait own = {.set = LOOP_SET, .at = {.place = 1, .sp = MAIN_SP - 12000, .depth = 5}};
+    struct hd_wait_seen own = {.set = LOOP_SET, .at = {.stack_hash = 1, .sp = MAIN_SP - 12000, .depth = 5}};
     struct hd_call_site callbacks[] = {{.sp = MAIN_SP - 13000, .depth = 4},
                                        {.sp = MAIN_SP - 300, .depth = 7}};
     for (int i = 0; i < 120; i++) {

@@ -109,7 +109,7 @@ static void a_set_that_grows_stays_the_loops(void **state) {
     (void)state;
     struct hd_set set = set_of(100, 200, 300, 0);
     for (uint64_t i = 0; i < 12; i++) {
-        hd_rule_set_add(&set, 400 + i);
+        hd_set_add(&set, 400 + i);
         assert_int_equal(wait_at(set, LOOP_PLACE, MAIN_SP, 200) == HD_WAIT_IDLE, i >= 3);
     }
 }
@@ -170,11 +170,11 @@ static void a_loop_first_seen_inside_a_nested_loop_gets_its_outermost_place(void
         wait_at(LOOP_SET, 7, MAIN_SP - 2000, 200);
     }
     uint32_t loop = rule.loop;
-    assert_int_equal(rule.group[loop].own.place, 7);
+    assert_int_equal(rule.group[loop].sites.own.stack_hash, 7);
     assert_int_equal(loop_waits(200), HD_WAIT_IDLE);
-    assert_int_equal(rule.group[loop].own.place, LOOP_PLACE);
+    assert_int_equal(rule.group[loop].sites.own.stack_hash, LOOP_PLACE);
     assert_int_equal(wait_at(LOOP_SET, 7, MAIN_SP - 2000, 200), HD_WAIT_IDLE);
-    assert_int_equal(rule.group[loop].own.place, LOOP_PLACE);
+    assert_int_equal(rule.group[loop].sites.own.stack_hash, LOOP_PLACE);
 }
 
 /* Alternating waits within one turn: the display's socket in the dispatch, 0 ms (weston's own toolkit). */
@@ -204,16 +204,16 @@ static void a_set_keeps_the_smallest_sixteen_sorted_each_once(void **state) {
     (void)state;
     struct hd_set s = {.count = 0};
     for (uint64_t i = 40; i > 0; i--) {
-        hd_rule_set_add(&s, i);
-        hd_rule_set_add(&s, i);
+        hd_set_add(&s, i);
+        hd_set_add(&s, i);
     }
-    assert_int_equal(s.count, HD_SET_OBJECTS);
+    assert_int_equal(s.count, HD_SET_FILES);
     for (uint32_t i = 0; i < s.count; i++) {
-        assert_int_equal(s.object[i], i + 1);
+        assert_int_equal(s.file[i], i + 1);
     }
-    hd_rule_set_add(&s, 99);
-    assert_int_equal(s.count, HD_SET_OBJECTS);
-    assert_int_equal(s.object[HD_SET_OBJECTS - 1], HD_SET_OBJECTS);
+    hd_set_add(&s, 99);
+    assert_int_equal(s.count, HD_SET_FILES);
+    assert_int_equal(s.file[HD_SET_FILES - 1], HD_SET_FILES);
 }
 
 static void knows_a_wait_for_nothing_by_its_call_site(void **state) {

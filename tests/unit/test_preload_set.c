@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sets of objects: sorted, each object once, the smallest of too many.
+ * Descriptor sets: sorted, each file once, the smallest of too many.
  */
 #include "rule_by_hand.h"
 
 #include "recognise/set.h"
 
-static void objects_are_sorted_and_each_is_there_once(void **state) {
+static void files_are_sorted_and_each_is_there_once(void **state) {
     (void)state;
     struct hd_set s = set_of(5, 3, 5, 4);
     assert_int_equal(s.count, 3);
-    assert_int_equal(s.object[0], 3);
-    assert_int_equal(s.object[2], 5);
+    assert_int_equal(s.file[0], 3);
+    assert_int_equal(s.file[2], 5);
 }
 
 static void of_too_many_the_smallest_stay(void **state) {
     (void)state;
     struct hd_set s = {.count = 0};
     for (uint64_t i = 40; i > 0; i--) {
-        hd_rule_set_add(&s, i);
+        hd_set_add(&s, i);
     }
-    assert_int_equal(s.count, HD_SET_OBJECTS);
-    assert_int_equal(s.object[0], 1);
-    assert_int_equal(s.object[HD_SET_OBJECTS - 1], HD_SET_OBJECTS);
+    assert_int_equal(s.count, HD_SET_FILES);
+    assert_int_equal(s.file[0], 1);
+    assert_int_equal(s.file[HD_SET_FILES - 1], HD_SET_FILES);
 }
 
 static void sets_are_compared_by_what_they_have_in_common(void **state) {
@@ -36,7 +36,7 @@ static void sets_are_compared_by_what_they_have_in_common(void **state) {
     assert_true(hd_set_share(&s, &none));
     hd_set_intersect(&s, &other);
     assert_int_equal(s.count, 1);
-    assert_int_equal(s.object[0], 3);
+    assert_int_equal(s.file[0], 3);
 }
 
 static void one_epoll_instance_is_a_set_of_its_own_kind(void **state) {
@@ -50,7 +50,7 @@ static void one_epoll_instance_is_a_set_of_its_own_kind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_are_sorted_and_each_is_there_once),
+        cmocka_unit_test(files_are_sorted_and_each_is_there_once),
         cmocka_unit_test(of_too_many_the_smallest_stay),
         cmocka_unit_test(sets_are_compared_by_what_they_have_in_common),
         cmocka_unit_test(one_epoll_instance_is_a_set_of_its_own_kind),

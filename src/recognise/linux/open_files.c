@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Worker: what stands behind a wait's descriptor numbers. No allocation.
- */
+/* SPDX-License-Identifier: MIT */
 #include "recognise/open_files.h"
 
 #include <string.h>
@@ -14,12 +11,21 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
 
-#define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: of all /dev/pts/N since Linux 2.6 */
+#define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: the major number of each /dev/pts/N since Linux 2.6 */
 
 static const char of_eventfd[] = "anon_inode:[eventfd]";
-static const char by_any[] = "/dev/tty"; /* of whoever opens it */
+static const char own_terminal[] = "/dev/tty"; /* the terminal of the process that opens it */
 
-/* The kernel's number of an eventfd, which its link does not show; 0: it does not say. */
+/* Reads where the link of a descriptor points. False: it is not open. */
+static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
+    char path[48];
+    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
+    long n = hd_os.readlink_at(proc_fd, path, link, size - 1);
+    link[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* Hash of the kernel's number of an eventfd, which the link in /proc lacks. 0: the kernel does not say. */
 static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
     char path[48], text[512];
     hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
@@ -28,64 +34,58 @@ static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
     return id != NULL ? hd_hash(1, id, strnlen(id, 32)) : 0;
 }
 
-/* The process's terminal has two names: /dev/tty, and its own. Of that one the kernel tells the number. */
-static long name_terminal(int proc_fd, char *link, size_t size) {
+/* A terminal has two names in its process: /dev/tty and /dev/pts/N. Writes the second to `link`, by the
+ * device number that the kernel has for the process. Returns the length. */
+static size_t name_terminal(int proc_fd, char *link, size_t size) {
     uint64_t device = hd_own_terminal(proc_fd);
-    struct hd_text t = {.buf = link, .size = size, .used = strlen(by_any)};
+    struct hd_text t = {.buf = link, .size = size, .used = strlen(own_terminal)};
     if ((device >> 8 & 0xfff) == PTS_MAJOR) {
         t.used = 0;
         hd_text_str(&t, "/dev/pts/");
         hd_text_u64(&t, (device & 0xff) | (device >> 12 & 0xfff00));
     }
-    return (long)t.used;
+    return t.used;
 }
 
-uint64_t hd_open_file_of(int proc_fd, int tid, int fd, bool *open) {
-    char path[48], link[128];
-    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
-    long n = hd_os.readlink_at(proc_fd, path, link, sizeof link);
-    if (n <= 0) {
+uint64_t hd_open_files_identity(int proc_fd, hd_thread_id thread, int fd, bool *open) {
+    char link[128];
+    int tid = hd_thread_id_tid(thread);
+    if (!link_of(proc_fd, tid, fd, link, sizeof link)) {
         *open = false;
         return hd_hash(2, &fd, sizeof fd);
     }
-    if (n == (long)sizeof by_any - 1 && memcmp(link, by_any, sizeof by_any - 1) == 0) {
+    size_t n = strlen(link);
+    if (strcmp(link, own_terminal) == 0) {
         n = name_terminal(proc_fd, link, sizeof link);
     }
-    uint64_t hash = hd_hash(HD_HASH_BEGIN, link, (size_t)n);
-    if (n > 5 && memcmp(link, "anon_", 5) == 0) {
-        bool event = n == sizeof of_eventfd - 1 && memcmp(link, of_eventfd, sizeof of_eventfd - 1) == 0;
+    uint64_t hash = hd_hash(HD_HASH_BEGIN, link, n);
+    if (hd_proc_starts_with(link, "anon_")) {
+        bool event = strcmp(link, of_eventfd) == 0;
         hash = hd_hash(hash, &fd, sizeof fd) ^ (event ? eventfd_id(proc_fd, tid, fd) : 0);
     }
     return hash;
 }
 
-bool hd_open_files_set(int proc_fd, int tid, const struct hd_wait_descriptors *id, struct hd_set *set) {
+bool hd_open_files_set(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
+                       struct hd_set *set) {
     bool open = true;
     set->count = 0;
-    if (id->epoll) {
-        uint64_t hash = hd_hash(3, &id->fd[0], sizeof id->fd[0]);
-        hash = hd_hash(hash, &id->epoll_generation, sizeof id->epoll_generation);
-        hd_rule_set_add(set, hash | HD_OBJECT_EPOLL);
+    if (d->epoll) {
+        uint64_t hash = hd_hash(3, &d->fd[0], sizeof d->fd[0]);
+        hash = hd_hash(hash, &d->epoll_generation, sizeof d->epoll_generation);
+        hd_set_add(set, hash | HD_FILE_EPOLL);
         return true;
     }
-    for (uint32_t i = 0; i < id->fds && i < HD_WAIT_FDS; i++) {
-        uint64_t object = hd_open_file_of(proc_fd, tid, id->fd[i], &open);
-        hd_rule_set_add(set, object & ~HD_OBJECT_EPOLL);
+    for (uint32_t i = 0; i < d->fds && i < HD_WAIT_FDS; i++) {
+        uint64_t file = hd_open_files_identity(proc_fd, thread, d->fd[i], &open);
+        hd_set_add(set, file & ~HD_FILE_EPOLL);
     }
     return open;
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------- */
 
-#define ENDS_MAX 256 /* descriptors among which a pipe's or a socket's other end is looked for */
-
-static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
-    char path[48];
-    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
-    long n = hd_os.readlink_at(proc_fd, path, link, size - 1);
-    link[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
+#define ENDS_MAX 256 /* numbers below which the code looks for the other end of a pipe or socket */
 
 static bool is_open_as(int proc_fd, int tid, int but, const char *link) {
     char other[64];
@@ -118,9 +118,9 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     static const char of_loops[][24] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify",
                                         "anon_inode:[io_uring]"};
     char link[64];
-    /* nothing waits for /dev/null: the number was another file's */
+    /* no program waits for /dev/null: another file had this number */
     if (!link_of(proc_fd, tid, fd, link, sizeof link) || strcmp(link, "/dev/null") == 0) {
-        return HD_KIND_GONE;
+        return HD_KIND_CLOSED;
     }
     for (unsigned i = 0; i < sizeof of_loops / sizeof of_loops[0]; i++) {
         if (strcmp(link, of_loops[i]) == 0) {
@@ -139,8 +139,8 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     return HD_KIND_OTHER;
 }
 
-/* The numbers of what an instance has; HD_WAIT_FDS: more than that, or they are not known. */
-static uint32_t content_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
+/* Numbers of an instance's members. Returns their count; HD_WAIT_FDS: too many, or not known. */
+static uint32_t members_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
     char text[2048];
     uint32_t n = 0;
     if (hd_proc_read_epoll(proc_fd, tid, epoll, text, sizeof text) < 0) {
@@ -167,7 +167,7 @@ static bool is_connected(int proc_fd, int tid, int fd) {
 
 static void epoll_kinds(int proc_fd, int tid, int epoll, struct hd_kinds *kinds) {
     int32_t fd[HD_WAIT_FDS];
-    uint32_t n = content_of(proc_fd, tid, epoll, fd);
+    uint32_t n = members_of(proc_fd, tid, epoll, fd);
     kinds->known = n < HD_WAIT_FDS;
     kinds->count = kinds->known ? n : 0;
     for (uint32_t i = 0; i < kinds->count; i++) {
@@ -178,30 +178,30 @@ static void epoll_kinds(int proc_fd, int tid, int epoll, struct hd_kinds *kinds)
     }
 }
 
-void hd_files_read_kinds(int proc_fd, int tid, const struct hd_wait_descriptors *id, struct hd_kinds *kinds) {
-    *kinds = (struct hd_kinds){.epoll = id->epoll, .library = id->epoll && hd_wait_is_library(id->fd[0])};
+void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
+                         struct hd_kinds *kinds) {
+    int tid = hd_thread_id_tid(thread);
+    *kinds = (struct hd_kinds){.epoll = d->epoll, .library = d->epoll && hd_wait_is_library(d->fd[0])};
     if (kinds->library) {
         return;
     }
-    if (id->epoll) {
-        epoll_kinds(proc_fd, tid, id->fd[0], kinds);
+    if (d->epoll) {
+        epoll_kinds(proc_fd, tid, d->fd[0], kinds);
         return;
     }
-    uint32_t gone = 0;
-    kinds->count = id->fds < HD_WAIT_FDS ? id->fds : HD_WAIT_FDS;
+    uint32_t closed = 0;
+    kinds->count = d->fds < HD_WAIT_FDS ? d->fds : HD_WAIT_FDS;
     for (uint32_t i = 0; i < kinds->count; i++) {
-        bool listens = (id->listens >> i & 1) != 0;
-        kinds->kind[i] = listens ? HD_KIND_LOOPS : (uint8_t)kind_of(proc_fd, tid, id->fd[i]);
-        gone += kinds->kind[i] == HD_KIND_GONE;
+        bool listens = (d->listens >> i & 1) != 0;
+        kinds->kind[i] = listens ? HD_KIND_LOOPS : (uint8_t)kind_of(proc_fd, tid, d->fd[i]);
+        closed += kinds->kind[i] == HD_KIND_CLOSED;
     }
-    /* all gone: or /proc is of another namespace */
-    kinds->known = gone == 0 || gone < kinds->count || hd_proc_open_count(proc_fd, tid) >= 0;
+    /* all closed, unless /proc is another namespace's */
+    kinds->known = closed == 0 || closed < kinds->count || hd_proc_open_count(proc_fd, tid) >= 0;
 }
 
-bool hd_open_files_epoll_open(int proc_fd, int tid, int fd) {
-    static const char epoll[] = "anon_inode:[eventpoll]";
-    char path[48], link[sizeof epoll];
-    hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
-    return hd_os.readlink_at(proc_fd, path, link, sizeof link) == (long)sizeof epoll - 1 &&
-           memcmp(link, epoll, sizeof epoll - 1) == 0;
+bool hd_open_files_is_epoll(int proc_fd, hd_thread_id thread, int fd) {
+    char link[64];
+    return link_of(proc_fd, hd_thread_id_tid(thread), fd, link, sizeof link) &&
+           strcmp(link, "anon_inode:[eventpoll]") == 0;
 }

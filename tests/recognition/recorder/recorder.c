@@ -21,6 +21,7 @@
 #include "os/os.h"
 #include "recognise/known_functions.h"
 #include "recognise/open_files.h"
+#include "recognise/wait_seen.h"
 #include "unwind/walk.h"
 
 #define STACK_BYTES (256u * 1024u)
@@ -92,7 +93,7 @@ static bool has_room(void) {
     return rec->bytes < LINE_BYTES - LINE_ROOM;
 }
 
-/* ---- objects ----------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------------- */
 
 static void path_of(char path[40], const char *folder, int fd) {
     struct hd_text t;
@@ -209,22 +210,22 @@ static bool has_fd(const struct hd_recorded_wait *w, int fd) {
     return false;
 }
 
-static void add_fd(struct hd_wait_descriptors *objects, int fd, unsigned *n) {
+static void add_fd(struct hd_wait_descriptors *descriptors, int fd, unsigned *n) {
     int listens = 0;
     socklen_t size = sizeof listens;
     if (fd < 0) {
         return;
     }
     put_item(fd, n);
-    if (objects->fds < HD_WAIT_FDS) {
-        bool known = !objects->epoll && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
-        objects->listens |= (uint16_t)((known && listens != 0) << objects->fds);
-        objects->fd[objects->fds++] = fd;
+    if (descriptors->fds < HD_WAIT_FDS) {
+        bool known = !descriptors->epoll && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
+        descriptors->listens |= (uint16_t)((known && listens != 0) << descriptors->fds);
+        descriptors->fd[descriptors->fds++] = fd;
     }
 }
 
 /* Also into `objects`, as the wait table keeps them. */
-static void put_set(const struct hd_recorded_wait *w, struct hd_wait_descriptors *objects) {
+static void put_set(const struct hd_recorded_wait *w, struct hd_wait_descriptors *descriptors) {
     unsigned n = 0;
     put_text(" set=");
     if (w->library != 0) {
@@ -232,23 +233,23 @@ static void put_set(const struct hd_recorded_wait *w, struct hd_wait_descriptors
         return;
     }
     if (w->epoll != NULL) {
-        objects->epoll = true;
-        add_fd(objects, *w->epoll, &n);
+        descriptors->epoll = true;
+        add_fd(descriptors, *w->epoll, &n);
         return;
     }
     for (uint64_t i = 0; w->fds != NULL && i < w->count; i++) {
-        add_fd(objects, w->fds[i].fd, &n);
+        add_fd(descriptors, w->fds[i].fd, &n);
     }
     for (int fd = 0; w->fds == NULL && fd < (int)w->count && fd < FD_SETSIZE; fd++) {
         if (has_fd(w, fd)) {
-            add_fd(objects, fd, &n);
+            add_fd(descriptors, fd, &n);
         }
     }
 }
 
 /* A letter for each descriptor, in the order of enum hd_kind; an epoll instance's own ones after '@', '?' for
  * those that are not known; '-': none. */
-static void put_kinds(const struct hd_recorded_wait *w, const struct hd_wait_descriptors *objects) {
+static void put_kinds(const struct hd_recorded_wait *w, const struct hd_wait_descriptors *descriptors) {
     static const char letters[] = "olepPsScg";
     _Static_assert(sizeof letters == HD_KINDS + 1, "one for each");
     struct hd_kinds kinds;
@@ -257,7 +258,7 @@ static void put_kinds(const struct hd_recorded_wait *w, const struct hd_wait_des
         put(&w->library, 1);
         return;
     }
-    hd_files_read_kinds(rec->proc_fd, rec->tid, objects, &kinds);
+    hd_open_files_kinds(rec->proc_fd, hd_thread_id_of(rec->tid), descriptors, &kinds);
     put("@", kinds.epoll);
     put("?", !kinds.known);
     put("-", kinds.known && !kinds.epoll && kinds.count == 0);
@@ -328,7 +329,7 @@ static void put_frame(const struct frame *f, uint64_t below) {
 /* What the tables of names say, of the stack with the recorder's own frames below. */
 static void put_names(const struct frame *frames, uint32_t n, bool whole) {
     static const char evidence[] = {
-        [HD_EVIDENCE_ASKS + 2] = '1', [HD_EVIDENCE_PLAIN + 2] = '0', [HD_EVIDENCE_BY_NAME + 2] = '2'};
+        [HD_EVIDENCE_REQUEST + 2] = '1', [HD_EVIDENCE_PLAIN + 2] = '0', [HD_EVIDENCE_BY_NAME + 2] = '2'};
     struct hd_frame all[FRAMES_MAX];
     for (uint32_t i = 0; i < n; i++) {
         all[i] = (struct hd_frame){.pc = frames[i].pc, .start = frames[i].start, .trust = frames[i].trust};
@@ -378,15 +379,15 @@ void hd_recorder_begin(const struct hd_recorded_wait *w) {
         return;
     }
     int saved = errno;
-    struct hd_wait_descriptors objects = {.fds = 0};
+    struct hd_wait_descriptors descriptors = {.fds = 0};
     rec->bytes = 0;
     put_text(" ");
     put_text(w->function);
     put_text(" ");
     put_signed(w->timeout_ns < 0 ? -1 : w->timeout_ns / (int64_t)HD_NS_PER_US);
     put_closed();
-    put_set(w, &objects);
-    put_kinds(w, &objects);
+    put_set(w, &descriptors);
+    put_kinds(w, &descriptors);
     ucontext_t context;
     struct hd_regs regs = {.valid = 0};
     getcontext(&context);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Evidence: whether one wait by itself shows that it is a loop's.
+ */
+#ifndef HD_EVIDENCE_H
+#define HD_EVIDENCE_H
+
+/* Ordered: of several waits the highest counts. */
+enum hd_wait_evidence {
+    HD_EVIDENCE_REQUEST = -2, /* a request-reply function is on the stack: never a loop's */
+    HD_EVIDENCE_CALL =
+        -1, /* its descriptors are those of a request, or of a child's output: never a loop's */
+    HD_EVIDENCE_PLAIN = 0, /* neither: later waits decide */
+    HD_EVIDENCE_BY_KIND,   /* only a loop waits for these descriptors: an epoll instance, a timer, a listening
+                              socket */
+    HD_EVIDENCE_BY_NAME,   /* a known loop function makes the call */
+};
+
+#endif
