@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's side of a wait table: it fills values (struct hd_wait_seen) from the thread's entries and
- * copies of its stack, has them judged (src/recognise), and writes the verdicts into the entries. No
- * allocation, no lock.
+ * The worker's side of a wait table. The worker reads the thread's entries and the copies of the stack, and
+ * fills a struct hd_wait_seen for each entry. src/recognise judges them, and the verdicts go into the
+ * entries. No allocation, no lock.
  */
 #ifndef HD_RECOGNITION_H
 #define HD_RECOGNITION_H
@@ -12,7 +12,7 @@
 #include "recognise/judge.h"
 #include "watch/recogniser.h"
 
-/* What the worker knows of one entry. */
+/* The worker's knowledge of one entry. */
 struct hd_known_wait {
     bool known;
     uint32_t uses; /* of the entry when its stack was copied; another value: the entry has a new key */

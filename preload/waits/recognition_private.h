@@ -7,7 +7,7 @@
 
 #include "preload/waits/recognition.h"
 
-/* Reads the thread's newest copy of its stack, if it is unread, and passes the wait to the judge. */
+/* Reads the newest copy of the stack, if the worker has not read it, and passes the wait to the judge. */
 void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns);
 
 /* Passes to the rule that all files of the loop are closed, if they are: the program made a new loop, or has

@@ -7,7 +7,7 @@
 #include "capture/mailbox.h"
 #include "unwind/arch/caller_registers.h"
 
-/* The kernel maps nothing else within 128 MiB below the top of the main thread's stack (mmap_base): an
+/* The kernel maps nothing else within 128 MiB below the top of the main thread's stack (mmap_base). So an
  * address nearer to the top is in this stack. */
 #define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
@@ -59,8 +59,8 @@ INSIDE_A_CALL static void store_descriptor(struct hd_wait_entry *entry, int fd) 
     }
 }
 
-/* The thread itself asks the kernel, since the worker has a descriptor table of its own, and a filter may
- * refuse it a copy of these descriptors. */
+/* The thread itself queries the kernel. The worker has a private descriptor table, and a filter may refuse it
+ * a copy of these descriptors. */
 INSIDE_A_CALL SLOW_PATH static void store_listening(struct hd_wait_entry *entry) {
     int saved = errno;
     entry->descriptors.listens = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The names are those that the libraries of Debian 12 export. A static copy of a library may hide them; the
- * kinds of its descriptors are then the only evidence.
+ * The names are those that the libraries of Debian 12 export. A static copy of a library may hide them; then
+ * the kinds of descriptors are the only evidence.
  */
 #include "recognise/known_functions.h"
 
@@ -155,8 +155,8 @@ static bool is_interceptor(const struct hd_modules *m, int module) {
 #endif
 }
 
-/* Index of the loop function that makes the wait; `count` if no loop function does. libX11 waits by libxcb,
- * which calls no function back, so both count as one library. */
+/* Index of the loop function that makes the wait; `count` if no loop function does. Both libX11 and libxcb
+ * count as one library: the first waits by the second, which calls no function back. */
 static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count) {
     int ours = count > 0 ? module_of(m, &frames[0]) : -1, library = -1;

@@ -24,7 +24,7 @@ static bool read_at(int fd, uint64_t at, void *to, size_t n) {
     return hd_os.pread(fd, to, n, at) == (long)n;
 }
 
-/* The sections of the table and of its names. */
+/* The section of the symbols, and that of the names. */
 static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
     struct hd_elf_file f;
     bool elf = hd_elf_file_read(&f, fd);

@@ -98,8 +98,8 @@ static bool on_one_stack(const struct hd_call_site *a, const struct hd_call_site
     return a->stack_base == b->stack_base && a->stack_base != HD_BASE_UNKNOWN;
 }
 
-/* `at` is farther from the root than `own`: by its stack pointer, or by its frames, since a function that
- * waits may have a wide frame. */
+/* `at` is farther from the root than `own`, by its stack pointer or by its frames. Frames count too, since a
+ * function that waits may have a wide frame. */
 static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base == 0;

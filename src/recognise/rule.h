@@ -17,16 +17,16 @@
 struct hd_rule_group {
     bool used;        /* false: a free slot */
     bool seen;        /* a wait of it blocked, or waited while there was no loop */
-    int8_t evidence;  /* enum hd_wait_evidence: the highest of its waits */
+    int8_t evidence;  /* enum hd_wait_evidence: the highest that a wait had */
     uint8_t enclosed; /* enum hd_wait_enclosed: of all its waits, else HD_ENCLOSED_UNKNOWN */
     struct hd_group_files {
         struct hd_set common; /* all its waits are for these */
-        uint32_t fewest;      /* files of its smallest wait */
+        uint32_t fewest;      /* files that the smallest wait was for */
         bool closed;          /* none of `common` is open any more */
     } files;
     struct hd_group_sites {
         struct hd_call_site own;  /* the outermost one; of several the latest */
-        struct hd_call_site last; /* that of its last wait */
+        struct hd_call_site last; /* the last wait's */
     } sites;
     struct hd_group_returns {
         bool inner;          /* waited inside another group's turn: a blocking call for good */
@@ -41,7 +41,7 @@ struct hd_rule_group {
         uint64_t last;
         uint64_t last_own; /* its last wait from its own call site */
     } order;
-    uint64_t last_ns; /* end of its last wait */
+    uint64_t last_ns; /* when the last wait ended */
 };
 
 struct hd_rule_state {

@@ -28,9 +28,9 @@ enum hd_wait_enclosed {
     HD_NOT_ENCLOSED
 };
 
-/* What the functions on its stack say. */
+/* Facts from the functions on the stack. */
 struct hd_stack_seen {
-    int8_t names;       /* enum hd_wait_evidence, by names alone: request, plain or by name */
+    int8_t names;       /* enum hd_wait_evidence, from names only: request, plain or by name */
     uint8_t enclosed;   /* enum hd_wait_enclosed */
     bool by_option;     /* the user says that this wait is the loop's (loop_option.h) */
     uint64_t call_pc;   /* in the function that waits, 0: not known */
