@@ -256,8 +256,8 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
     g->certainty = (uint32_t)hd_judge_certainty(&g->judge);
 }
 
-/* The epoll instance by which the thread itself waits at about this depth, and not in a callback's call,
- * which is deeper. -1: it does not. */
+/* The epoll instance by which the thread waits at about this depth. A callback's call is deeper, and does not
+ * count. -1: there is no such instance. */
 static int32_t epoll_at(const struct hd_wait_table *t, uint32_t depth) {
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         const struct hd_known_wait *known = &t->recognition->entry[i];

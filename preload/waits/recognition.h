@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's side of a wait table. The worker reads the thread's entries and the copies of the stack, and
- * fills a struct hd_wait_seen for each entry. src/recognise judges them, and the verdicts go into the
- * entries. No allocation, no lock.
+ * The worker's side of a wait table. From the thread's entries and the copies of its stack the worker fills a
+ * struct hd_wait_seen for each entry. The functions of src/recognise judge these values, and the verdicts go
+ * into the entries. No allocation, no lock.
  */
 #ifndef HD_RECOGNITION_H
 #define HD_RECOGNITION_H

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* A wait below one of these functions is a call. xcb_wait_for_event and _XReadEvents are not among them,
- * since a loop reads its events by them. xcb_wait_for_special_event is: a client that presents a frame waits
- * by it for the display's answer. */
+/* A wait below one of these functions is a call. The table lacks two that wait too, since a loop reads its
+ * events by them: xcb_wait_for_event and _XReadEvents. By xcb_wait_for_special_event a client that presents a
+ * frame waits for the display's answer. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("xcb_wait_for_reply") \

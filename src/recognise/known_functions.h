@@ -12,7 +12,7 @@
 
 /* The evidence of a wait's stack, innermost frame first. HD_EVIDENCE_REQUEST: a request-reply function is on
  * it. HD_EVIDENCE_BY_NAME: from the wait outward all frames are in one library, up to a loop function of that
- * library, so the wait is not inside a callback. Else HD_EVIDENCE_PLAIN. */
+ * library. The wait is then not inside a callback. Else HD_EVIDENCE_PLAIN. */
 enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_modules *m,
                                         const struct hd_frame *frames, uint32_t count);
 
