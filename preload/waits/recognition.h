@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's side of a wait table. From the thread's entries and the copies of its stack the worker fills a
+ * The worker's side of a wait table. From an entry's sums and from a copy of the stack the worker fills a
  * struct hd_wait_seen for each entry. The functions of src/recognise judge these values, and the verdicts go
  * into the entries. No allocation, no lock.
  */
