@@ -47,7 +47,18 @@ macro(hd_name out file)
   string(REGEX REPLACE "^test_" "" ${out} ${${out}})
 endmacro()
 
-# Two tests run beside each other. These run alone: they assert times within milliseconds, or that a thread gets the
+# scripts/run-tests gives a test two of four slots, so two run beside each other. These take one: they sleep nearly all the
+# time, below a fifth of a CPU each, and so disturb no other. Not where a sanitizer or an emulator makes them work.
+set(light_tests
+  cli-blame cli-crowded_exec cli-doctor cli-export_send cli-library cli-pid1 cli-without_paths real-own_threads
+  scenario-eintr_matrix scenario-library_events scenario-library_frames scenario-library_limits scenario-library_live
+  scenario-library_locks scenario-library_owners scenario-library_ping scenario-library_rest scenario-library_start
+  scenario-library_stats scenario-library_suspended scenario-library_watch unit-deferred unit-main_thread unit-unwind_live)
+if(HANGDOG_SANITIZER OR CMAKE_CROSSCOMPILING)
+  set(light_tests "")
+endif()
+
+# These run alone: they assert times within milliseconds, or that a thread gets the
 # processor at once, or they start many programs of their own. Each failed beside builds of this tree; the others passed.
 set(alone
   cli-cpu cli-dropped_rights cli-dump cli-exec cli-export cli-rights cli-run_screens cli-starved cli-systemd cli-thread
@@ -103,6 +114,9 @@ function(hd_test kind name timeout)
   add_test(NAME ${kind}-${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   set_tests_properties(${kind}-${name} PROPERTIES
     LABELS ${kind} TIMEOUT ${timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_environment};${options}")
+  if(NOT ${kind}-${name} IN_LIST light_tests)
+    set_tests_properties(${kind}-${name} PROPERTIES PROCESSORS 2)
+  endif()
   if(${kind}-${name} IN_LIST slow_tests)
     set_property(TEST ${kind}-${name} APPEND PROPERTY LABELS slow)
   endif()
