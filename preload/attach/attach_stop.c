@@ -100,7 +100,7 @@ void hd_attach_end_on_monitor(bool filtered) {
         hd_named_forget();
         atomic_store(&hd_attach_state.record->status.unwatched, HD_UNWATCHED_FILTER);
         atomic_store(&hd_attach_state.filtered, true);
-        if (hd_run_begin_change(false, hd_os_now_ns()) == HD_PHASE_RUNNING) {
+        if (hd_run_start_change(false, hd_os_now_ns()) == HD_PHASE_RUNNING) {
             hd_run_end_change(HD_PHASE_STOPPED);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The public functions: options checked, handles turned into watches. The marks are watched-thread code
- * (wait-free); the rest is ordinary.
+ * The public functions. They check options and find the watch of a handle. Marks, and the blocks that a
+ * program expects, are wait-free: they run on the watched thread. The others are not restricted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +36,10 @@ static void program_name(char *out, size_t size) {
     hd_text_base_name(out, size, path);
 }
 
-/* Where `hangdog list` looks (cli/reader/reports.c): a relative path is ignored, of systemd's folders the
- * first is taken. None: there are no reports. Never a folder that everybody may write to, which may be a
- * trap. */
+/* The folder in which `hangdog list` looks for reports. A relative path is ignored, and of systemd's folders
+ * the first counts. Without any of these there are no reports: a folder that all users may write to may be a
+ * trap.
+ */
 static int default_spool(struct hd_settings *s) {
     const char *state = hd_settings_environment("XDG_STATE_HOME"), *home = hd_settings_environment("HOME");
     const char *service = hd_settings_environment("STATE_DIRECTORY");
@@ -61,7 +62,7 @@ static int default_spool(struct hd_settings *s) {
     for (char *c = s->spool + folder; *c != '\0'; c++) {
         *c = *c == '/' ? '_' : *c;
     }
-    return t.used < sizeof s->spool - 1 ? 0 : -ENAMETOOLONG; /* else it may be cut */
+    return t.used < sizeof s->spool - 1 ? 0 : -ENAMETOOLONG; /* else the path may be truncated */
 }
 
 static bool take_string(char *to, size_t size, const char *from) {
@@ -176,7 +177,7 @@ void hangdog_loop_unwatch(hangdog_loop *loop) {
     if (loop == NULL) {
         return;
     }
-    hd_ping_end(watch_of(loop)); /* a post may be running after a stop, too */
+    hd_ping_stop(watch_of(loop)); /* a post may still run after a stop */
     if (r != NULL) {
         hd_watch_remove(r, watch_of(loop));
     } else {
@@ -189,7 +190,7 @@ int hangdog_watch_ping(hangdog_loop *loop, hangdog_post post, void *context) {
     if (loop == NULL || r == NULL || post == NULL) {
         return -EINVAL;
     }
-    return hd_ping_begin(r, watch_of(loop), post, context);
+    return hd_ping_start(r, watch_of(loop), post, context);
 }
 
 void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
@@ -229,13 +230,13 @@ void hangdog_expect_block(hangdog_loop *loop) {
 void hangdog_expect_block_end(hangdog_loop *loop) {
     uint32_t depth = loop != NULL ? atomic_load(&watch_of(loop)->loop.expected) : 0;
     if (depth == 0) {
-        return; /* an end without a begin is none */
+        return; /* an end without a start has no meaning */
     }
-    if (depth == 1) { /* a turn starts anew; it is no wait that has ended, as a launch does by one */
+    if (depth == 1) { /* a turn starts, but no wait has ended: only a wait ends the launch */
         hd_loop_mark(&watch_of(loop)->loop, HANGDOG_ENTRY);
     }
     atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
-    /* a monitor that looked before this found it idle still, and may sleep by now: that mark had no answer */
+    /* a monitor that looked before this found the loop idle, and may sleep: the mark did not wake it */
     hd_loop_answer(&watch_of(loop)->loop, atomic_load(&watch_of(loop)->loop.flags), false, depth == 1, 0);
 }
 
@@ -259,12 +260,13 @@ void hangdog_resume(void) {
 
 void hangdog_set_state(hangdog_state state) {
     struct hd_run *r = hd_run_current();
-    /* Entered: a stop and a start by other threads would take the record away meanwhile. */
+    /* entered: until the leave no other thread can stop the run and start a next one, which zeroes the record
+     */
     if (r == NULL || (unsigned)state >= HANGDOG_STATES || !hd_watch_enter(r)) {
         return;
     }
     atomic_store(&r->channel.program.state, state);
-    do { /* another thread, or a handler here, may have told another one meanwhile */
+    do { /* another thread, or a handler on this one, may have set another state meanwhile */
         state = (hangdog_state)atomic_load(&r->channel.program.state);
         uint64_t now_ns = hd_os_now_ns();
         hd_record_foreground(r->record, state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nothing is allocated but by the mapping taken here.
+ * Takes the one mapping of a run. No other memory is allocated.
  */
 #include "control/instance_private.h"
 
@@ -12,15 +12,16 @@
 #include "watch/futex.h"
 #include "worker/worker.h"
 
-/* How long the main thread's end waits for a worker: after it nothing could write the program's buffers. */
-#define GOES_ON_NS (5 * HD_NS_PER_S)
+/* How long the main thread's end waits for the worker, since libc writes the program's buffers after our
+ * threads. */
+#define LAST_WAIT_NS (5 * HD_NS_PER_S)
 
-/* Threads look at the rest that do not know yet of a stop. */
+/* Threads that do not know of the stop yet may still read the rest. */
 #define ZEROED_BYTES offsetof(struct hd_instance, run.watches.entering)
 _Static_assert(ZEROED_BYTES % 8 == 0, "hd_os_memory_clear()");
 
-static bool abandoned; /* the worker of the last run may still be at work: its memory is never used again */
-static bool astray;    /* a worker was left at work: it may still read the stack that was lent to it */
+static bool memory_is_lost; /* the worker of the last run may still have it: it is never used again */
+static bool stack_is_lost; /* a worker was left that may still read the buffer of signalled threads' stacks */
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -28,8 +29,7 @@ static size_t round_up(size_t n) {
     return (n + 4095) & ~(size_t)4095;
 }
 
-/* The record is behind the worker, in the page that the worker leaves partly free: all is to fit into a MiB.
- */
+/* The record is behind the worker, in its last page: the library maps at most 1 MiB. */
 static size_t record_at(void) {
     return (hd_worker_bytes() + 63) & ~(size_t)63;
 }
@@ -38,26 +38,25 @@ static size_t memory_bytes(void) {
     return round_up(sizeof(struct hd_instance)) + round_up(record_at() + sizeof(struct hd_record));
 }
 
-/* The first rate of the counter; each look betters it. */
+/* Measures a first rate of the counter. Each look makes it more exact. */
 static void init_clock(struct hd_run *r) {
     hd_os_clock_init();
     r->ticks_are_tsc = hd_os_ticks_usable();
     uint64_t ticks, ns;
     hd_clock_read(r->ticks_are_tsc, &ticks, &ns);
-    hd_clock_begin(&r->clock, ticks, ns);
+    hd_clock_start(&r->clock, ticks, ns);
     do {
         hd_clock_read(r->ticks_are_tsc, &ticks, &ns);
     } while (r->ticks_are_tsc && ns - r->clock.ns < 200 * HD_NS_PER_US);
     hd_clock_pair(&r->clock, ticks, ns);
 }
 
-/* The memory of the run before, or new one, also in a forked child: one that libc does not know of has our
- * threads of before in its list, by stacks in that memory. -EBUSY: threads are still adding and removing
- * watches. Marks on handles of the run before may go on meanwhile, and pauses be told: they find flags and
- * word at zero. */
+/* Takes the memory of the run before, or new memory. A forked child takes new memory: libc may still list our
+ * threads there, with stacks in the old memory. Returns -EBUSY while other threads add or remove watches.
+ * Marks on handles of the run before, and pauses, do no harm meanwhile: they find flags and word at zero. */
 static int take_memory(struct hd_instance **out, uint64_t until_ns) {
     struct hd_run *last = hd_run_last();
-    if (last != NULL && !abandoned && hd_run_is_alive()) {
+    if (last != NULL && !memory_is_lost && hd_run_is_alive()) {
         struct hd_instance *i = hd_instance_of(last);
         while (atomic_load(&last->watches.entering) != 0) {
             if (hd_os_now_ns() >= until_ns) {
@@ -72,21 +71,21 @@ static int take_memory(struct hd_instance **out, uint64_t until_ns) {
         *out = i;
         return 0;
     }
-    abandoned = false;
+    memory_is_lost = false;
     *out = hd_os_memory_take(memory_bytes());
     return *out != NULL ? 0 : -ENOMEM;
 }
 
-static void own_record(struct hd_record *r) {
+static void init_record(struct hd_record *r) {
     r->magic = HD_RECORD_MAGIC;
     r->bytes = sizeof *r;
     r->options.started_ns = hd_os_now_ns();
     r->options.started_wall_ns = hd_os_wall_ns();
-    hd_record_foreground(r, true, r->options.started_ns); /* as long as it does not tell another state */
+    hd_record_foreground(r, true, r->options.started_ns); /* until the program sets another state */
     hd_uuid_make(r->options.session, r->options.started_wall_ns);
 }
 
-/* Without a worker hangs would be seen and not reported. */
+/* Both, or none: without a worker there would be hangs without reports. */
 static int start_threads(struct hd_instance *i) {
     struct hd_run *r = &i->run;
     int rc = hd_os_thread_start(&i->monitor_thread, i->monitor_stack, HD_THREAD_STACK_BYTES, hd_monitor_run,
@@ -111,7 +110,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
                       struct hd_record *record, struct hd_run **out) {
     hd_os_clock_init();
     uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
-    int rc = hd_run_begin_change(true, until_ns);
+    int rc = hd_run_start_change(true, until_ns);
     if (rc < 0) {
         return rc;
     }
@@ -127,19 +126,20 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     r->ports = *ports;
     r->watches.monitor_bytes = sizeof(struct hd_look_state);
     i->monitor.run = r;
-    i->monitor.ring.borrowed_until = astray ? UINT64_MAX : 0;
+    i->monitor.ring.borrowed_until = stack_is_lost ? UINT64_MAX : 0;
     i->monitor.look_ns = settings->interval_ns;
     i->worker = (struct hd_worker *)(void *)more;
     hd_worker_give_run(i->worker, r);
     r->record = record != NULL ? record : (struct hd_record *)(void *)(more + record_at());
     if (record == NULL) {
-        own_record(r->record);
+        init_record(r->record);
     }
-    atomic_store(&r->record->status.end, HD_RECORD_RUNS); /* also when it was stopped before */
+    atomic_store(&r->record->status.end,
+                 HD_RECORD_RUNS); /* the preload may have started and stopped before */
     atomic_store(&r->channel.program.state, HANGDOG_STATE_FOREGROUND);
     atomic_store(&r->alive, 1);
     init_clock(r);
-    hd_capture_signal_init(settings->signal); /* where it fails, running threads give no answer */
+    hd_capture_signal_init(settings->signal); /* where it fails, there are no stacks of running threads */
     i->place = (struct hd_run_place){.magic = HD_RUN_MAGIC,
                                      .run = (uint64_t)(uintptr_t)r,
                                      .run_bytes = sizeof *r,
@@ -149,7 +149,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     if (rc == 0 && settings->crash) {
         hd_crash_begin(&r->channel.worker_wake);
     }
-    if (rc == 0 && record == NULL) { /* whose record it is waits later, when it has added its loop */
+    if (rc == 0 && record == NULL) { /* the preload waits later, when it has added its loop */
         hd_run_wait_ready(r, until_ns);
     }
     hd_run_end_change(rc == 0 ? HD_PHASE_RUNNING : HD_PHASE_STOPPED);
@@ -159,20 +159,20 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
 
 /* ---- stop ----------------------------------------------------------------------------------- */
 
-/* A worker that has not `finished` is at a disk that does not answer, and is left there. */
-static void note_end(struct hd_run *r, bool finished, bool joined) {
+/* A worker that has not `finished` waits for a disk, and is left there. */
+static void store_end(struct hd_run *r, bool finished, bool joined) {
     atomic_store(&r->channel.stop.worker_left, !finished);
-    abandoned = !joined;
-    astray |= !finished;
+    memory_is_lost = !joined;
+    stack_is_lost |= !finished;
     atomic_store_explicit(&r->record->status.end, finished ? HD_RECORD_STOPPED : HD_RECORD_STOPPED_EARLY,
                           memory_order_release);
 }
 
-/* With `join` the threads are gone afterwards; joining frees memory of theirs, and so may not be done where
- * malloc's locks may be held: at exit, which may be called from a handler. */
-static int stop(bool join, bool leaving) {
+/* `join`: the threads have ended when this returns. A join frees memory, so there is none at exit: a handler
+ * may call exit while its thread has malloc's locks. */
+static int stop(bool join, bool at_exit) {
     uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
-    int was = hd_run_begin_change(false, until_ns);
+    int was = hd_run_start_change(false, until_ns);
     if (was != HD_PHASE_RUNNING) {
         if (was == HD_PHASE_STOPPED) {
             hd_run_end_change(HD_PHASE_STOPPED);
@@ -186,19 +186,19 @@ static int stop(bool join, bool leaving) {
         hd_os_thread_detach(&i->monitor_thread);
         hd_os_thread_detach(&i->worker_thread);
     }
-    atomic_store(&r->channel.stop.at_exit, leaving);
+    atomic_store(&r->channel.stop.at_exit, at_exit);
     atomic_store(&r->channel.stop.requested, true);
     hd_run_wake(r);
     if (join) {
         hd_os_thread_join(&i->monitor_thread);
     }
     hd_futex_wait_while(&r->channel.stop.worker_done, 0,
-                        join && leaving ? hd_os_now_ns() + GOES_ON_NS : until_ns);
+                        join && at_exit ? hd_os_now_ns() + LAST_WAIT_NS : until_ns);
     bool finished = atomic_load(&r->channel.stop.worker_done) != 0;
     if (finished && join) {
         hd_os_thread_join(&i->worker_thread);
     }
-    note_end(r, finished, finished && join);
+    store_end(r, finished, finished && join);
     hd_run_end_change(HD_PHASE_STOPPED);
     hd_events_wake(&r->channel.events);
     return 0;
@@ -208,9 +208,9 @@ int hd_instance_stop(void) {
     return stop(true, false);
 }
 
-void hd_instance_leave(bool goes_on) {
+void hd_instance_leave(bool others_run) {
     if (hd_run_current() != NULL) {
-        stop(goes_on, true);
+        stop(others_run, true);
     }
 }
 

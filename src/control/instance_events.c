@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The events of hangs, for a thread of the program that asks for them.
+ * The events of hangs, for a thread of the program that reads them.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "watch/futex.h"
 #include "watch/run.h"
 
-/* A stop that is under way may have more to say; one that is over has not. */
+/* During a stop the worker may still write events; after it there are no more. */
 static bool is_over(const struct hd_run *r, uint64_t timeout_ns) {
     if (hd_run_has(r)) {
         return false;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Totals of the run and of a loop, read while all others go on. Any thread, and a signal handler: atomic
- * variables alone, no lock, no allocation, no system call but those for the clock and the process's number.
+ * Totals of the run and of a loop, read while all other threads still run. Any thread, and a signal handler:
+ * only atomic variables, no lock, no allocation, and no system calls but for the clock and the process
+ * number.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "watch/watching.h"
 
-#define READ_TRIES 4 /* the loop ends turns meanwhile */
+#define READ_TRIES 4 /* turns may end meanwhile */
 
 static uint64_t load(const _Atomic uint64_t *value) {
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-/* An older program's struct is shorter; its own size stays in it. */
+/* Copies as much as the caller's struct has: an older program's is shorter. Its size member stays as it is.
+ */
 static int give(void *out, const void *from, size_t bytes) {
     size_t size;
     memcpy(&size, out, sizeof size);
@@ -41,7 +43,8 @@ int hangdog_stats(hangdog_totals *totals) {
     if (totals == NULL) {
         return -EINVAL;
     }
-    /* Entered: a stop and a start by other threads would take the record away meanwhile. */
+    /* entered: until the leave no other thread can stop the run and start a next one, which zeroes the record
+     */
     if (r == NULL || !hd_watch_enter(r)) {
         return -ESRCH;
     }
@@ -72,7 +75,7 @@ int hangdog_stats(hangdog_totals *totals) {
     return give(totals, &t, sizeof t);
 }
 
-/* One try; false: a turn ended meanwhile. */
+/* Tries once. False: a turn ended meanwhile. */
 static bool read_loop(struct hd_loop *l, hangdog_loop_totals *t) {
     struct hd_loop_view view;
     hd_loop_view(l, &view);
@@ -80,7 +83,7 @@ static bool read_loop(struct hd_loop *l, hangdog_loop_totals *t) {
     uint64_t started = load(&l->started_ticks);
     uint64_t running = view.running && now > view.turn_ticks ? now - view.turn_ticks : 0;
     uint64_t ended = load(&l->busy_ticks) + load(&l->pending_ticks);
-    t->turns = 1; /* the pending one: the first bucket begins one below zero */
+    t->turns = 1; /* the pending one: the first bucket starts at -1 */
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         t->turns += load(&l->histogram[b]);
     }

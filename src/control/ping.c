@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pinging thread is the program's in all but its code: the post may lock, allocate and write to the
- * program's descriptors, which monitor and worker have not. It ends within a period of a stop.
+ * The pinging thread is a thread of the program that runs our code. Its post may lock, allocate, and write to
+ * the program's descriptors, which the monitor and the worker do not have. The thread ends within a period of
+ * a stop.
  */
 #include "control/ping.h"
 #include "watch/futex.h"
@@ -11,7 +12,7 @@
 
 #define INDEX_BITS 8
 
-/* Of the pinging thread and of the watch: who comes last gives it back. */
+/* The pinging thread and the watch share it, and the last of them gives the memory back. */
 struct hd_ping {
     struct hd_run *run;
     struct hd_watch *watch;
@@ -20,13 +21,14 @@ struct hd_ping {
     uint64_t period_ns;
     _Atomic uint32_t owners;
     _Atomic uint32_t ends;    /* a futex word */
-    _Atomic uint32_t posting; /* the same: the post is under way */
+    _Atomic uint32_t posting; /* the post runs; a futex word */
     _Atomic uint32_t number;  /* of the newest ping */
-    _Atomic bool pending; /* it has no answer yet. Who clears it owned the loop's word until then; who sets
-                             it owns the word until the post */
+    /* The newest ping has no answer yet. The thread that clears it has owned the loop's word until then; the
+     * thread that sets it owns the word until the post. */
+    _Atomic bool pending;
 };
 
-/* Never begins anew: a late answer is none to a ping of a later run. */
+/* Pings of all runs so far: an answer that comes late does not fit a later run's ping. */
 static _Atomic uint32_t pings;
 
 static void release(struct hd_ping *p) {
@@ -35,7 +37,7 @@ static void release(struct hd_ping *p) {
     }
 }
 
-/* On the loop's own thread, as a task of the loop. The argument is no pointer: the watch may be gone. */
+/* On the loop's own thread, as a task of the loop. The argument is a number, since the watch may be gone. */
 static void answer(void *argument) {
     uint64_t token = (uint64_t)(uintptr_t)argument;
     unsigned index = (unsigned)(token & (HD_LOOPS_MAX - 1));
@@ -52,8 +54,8 @@ static void answer(void *argument) {
     hd_watch_leave(r);
 }
 
-/* The ping goes out: a turn begins. False: the watch is over. */
-static bool begin_turn(struct hd_ping *p) {
+/* A turn starts with the ping. False: the watch is over. */
+static bool start_turn(struct hd_ping *p) {
     if (!hd_watch_enter(p->run)) {
         return false;
     }
@@ -67,7 +69,7 @@ static bool begin_turn(struct hd_ping *p) {
     return own;
 }
 
-/* The loop takes no tasks: that is no hang. */
+/* The loop takes no tasks, which is not a hang. */
 static void take_back(struct hd_ping *p) {
     if (hd_watch_enter(p->run)) {
         if (atomic_load(&p->watch->ping) == p && atomic_load(&p->pending)) {
@@ -92,14 +94,14 @@ static void post(struct hd_ping *p) {
 static void *run_pings(void *ping) {
     struct hd_ping *p = ping;
     hd_os.set_thread_name("hangdog-ping");
-    post(p); /* its turn runs since the watch began */
+    post(p); /* the first ping's turn started with the watch */
     for (;;) {
         hd_futex_wait_while(&p->ends, 0, hd_os_now_ns() + p->period_ns);
         if (atomic_load(&p->ends) != 0 || !hd_run_has(p->run)) {
             break;
         }
         if (!atomic_load(&p->pending)) {
-            if (!begin_turn(p)) {
+            if (!start_turn(p)) {
                 break;
             }
             post(p);
@@ -109,7 +111,7 @@ static void *run_pings(void *ping) {
     return NULL;
 }
 
-int hd_ping_begin(struct hd_run *r, struct hd_watch *w, hangdog_post post_task, void *context) {
+int hd_ping_start(struct hd_run *r, struct hd_watch *w, hangdog_post post_task, void *context) {
     if (atomic_load(&w->ping) != NULL) {
         return -EALREADY;
     }
@@ -134,9 +136,9 @@ int hd_ping_begin(struct hd_run *r, struct hd_watch *w, hangdog_post post_task, 
     return rc;
 }
 
-void hd_ping_end(struct hd_watch *w) {
+void hd_ping_stop(struct hd_watch *w) {
     bool own = hd_thread_id_equal(hd_loop_thread(&w->loop),
-                                  hd_thread_id_self()); /* else the slot is another thread's by now */
+                                  hd_thread_id_self()); /* else another thread has the slot by now */
     struct hd_ping *p = own ? atomic_exchange(&w->ping, NULL) : NULL;
     if (p != NULL) {
         atomic_store(&p->ends, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code, at start: what nobody has set, and what the environment says.
+ * Not restricted: it runs before the start.
  */
 #include "control/settings.h"
 
@@ -22,8 +22,8 @@ const char *hd_settings_environment(const char *name) {
     return NULL;
 }
 
-/* systemd ends a service that has not reported for this long (sd_watchdog_enabled(3)): a hang is to be known,
- * and on disk, before. UINT64_MAX: nobody does, or it is another process that is meant. */
+/* systemd ends a service that has not reported for this long (sd_watchdog_enabled(3)): the report of a hang
+ * has to be on disk before. UINT64_MAX: systemd has no such limit, or one for another process. */
 static uint64_t watchdog_ns(bool of_any) {
     const char *limit = hd_settings_environment("WATCHDOG_USEC"),
                *of = hd_settings_environment("WATCHDOG_PID");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Settings of a run: defaults, and what the environment says.
+ * The settings of a run: defaults, and values of the environment.
  */
 #ifndef HD_CONTROL_SETTINGS_H
 #define HD_CONTROL_SETTINGS_H
@@ -8,10 +8,10 @@
 #include "watch/settings.h"
 
 void hd_settings_init(struct hd_settings *s);
-/* Messages to systemd's watchdog, if there is one. `of_runner`: also where the limit is of the runner's
- * process. */
+/* Sets what messages to systemd's watchdog need, if there is one. `of_runner`: also where its limit is for
+ * the runner's process. */
 void hd_settings_keep_alive(struct hd_settings *s, bool of_runner);
-/* NULL: not set, or empty. */
+/* A variable of the environment; NULL: it is not set, or empty. */
 const char *hd_settings_environment(const char *name);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor: pure. A burst that is shorter than a period is over the limit in one period at the most, and gives
- * no report.
+ * A burst that is shorter than a period is over the limit in one period at most, and gives no report.
  */
 #include "detect/cpu_use.h"
 
@@ -14,7 +13,8 @@ static bool is_over(const struct hd_cpu_use *s, uint64_t now_ns, uint64_t cpu_ns
     return cpu_ns - s->cpu_ns > (now_ns - s->since_ns) / 100 * HD_CPU_LIMIT;
 }
 
-/* Up to half an interval early or late: equal distances would meet a program's beat at one place. */
+/* Each sample is up to half an interval early or late: equal distances would always meet the same place of a
+ * program's beat. */
 static uint64_t next_sample(uint64_t now_ns, uint64_t sample_ns) {
     uint64_t random = (now_ns * 0x9e3779b97f4a7c15u) >> 32;
     return now_ns + sample_ns / 2 + random % (sample_ns + 1);

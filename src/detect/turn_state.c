@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor: pure. The table of a hang's phases, and the back-off of its samples.
+ * The table of phases, and the back-off of samples.
  */
 #include "detect/turn_state.h"
 
@@ -97,8 +97,8 @@ static void start(struct hd_turn_state *s, const struct hd_look *look, const str
     };
 }
 
-/* The distance of samples: one interval until the stack has been equal for 2 s, then 1, 1, 2, 3, 5, 8 ...
- * intervals, never more than a tenth of the time that it has been equal. */
+/* The distance of samples is one interval until the stack has been equal for 2 s. Then it is 1, 1, 2, 3, 5, 8
+ * ... intervals, but at most a tenth of the time that the stack has been equal. */
 static void back_off(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
     if (look->changed_ns > s->changed_ns) {
         s->changed_ns = look->changed_ns;
@@ -123,10 +123,10 @@ static void back_off(struct hd_turn_state *s, const struct hd_look *look, const 
     }
 }
 
-/* A program that works to a beat (a timer of 10 ms, a frame) would be sampled at the same place of its beat
- * again and again. So each sample is up to half an interval early or late, and the next one counts from it.
- * With a tenth of an interval it takes dozens of samples to get out of step. The price is small: a boundary
- * between two functions is missed by 16 ms on average (root of the mean square) and not by 14. */
+/* A program may work to a beat: a timer of 10 ms, a frame. Samples at equal distances would always meet the
+ * same place of the beat. So each sample is up to half an interval early or late, and the next one counts
+ * from it. With a tenth of an interval it takes dozens of samples to get out of step. The price is small: a
+ * boundary between two functions is missed by 16 ms on average (root of the mean square) and not by 14. */
 static uint64_t off_the_beat(uint64_t sampled_ns, uint64_t interval_ns) {
     uint64_t mixed = sampled_ns * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return (mixed * interval_ns >> 32) - interval_ns / 2;
@@ -191,7 +191,7 @@ unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
     return actions;
 }
 
-/* The distance of looks: a twentieth of the time that the stack has been equal. */
+/* The distance of looks is a twentieth of the time that the stack has been equal. */
 static uint64_t look_step(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns) {
     uint64_t step = now_ns > s->changed_ns ? (now_ns - s->changed_ns) / 20 : 0;
     step = step < LOOKS_FAR_NS ? step : LOOKS_FAR_NS;

@@ -16,7 +16,7 @@ enum hd_turn_phase {
     HD_TURN_PHASES,
 };
 
-/* What the monitor has to do after a look, in this order. */
+/* The actions after a look, in this order. */
 enum {
     HD_ACT_TRACK = 1,   /* samples start: set the TRACKED flag, then look again */
     HD_ACT_SAMPLE = 2,  /* take the stack now */
@@ -34,7 +34,7 @@ struct hd_limits {
     uint64_t sample_until_ns; /* age after which a turn is no longer sampled; 0: no limit */
 };
 
-/* What one look has seen of a loop. */
+/* A loop, as one look has seen it. */
 struct hd_look {
     uint64_t now_ns;
     bool running;         /* false: idle, paused, or in a block that the program expects */

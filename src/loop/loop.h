@@ -18,12 +18,12 @@
 #define HD_TURN_HISTOGRAM 64 /* every length has a bucket: no check */
 
 /* The monitor sets a flag, and reads the word some time later. The mark stores the word and then loads the
- * flags. A CPU may let that load pass the store, which then waits in the CPU's store buffer: for nanoseconds,
- * or for microseconds when many stores before it miss the cache. It does not wait for ever (Morrison and
- * Afek, "Temporally Bounding TSO for Fence-Free Asymmetric Synchronization", ASPLOS 2015). So the monitor
- * waits HD_SETTLE_NS between setting a flag and reading the word, and the mark needs no fence. An atomic
- * exchange cost twice the clock read on CPUs where the two do not overlap (17 against 8 ns). Without the
- * wait, 1 of 100 wake-ups was lost at the worst place. */
+ * flags. A CPU may let that load pass the store. The store then waits in the store buffer: for nanoseconds,
+ * or for microseconds where many stores before it miss the cache. That wait has a bound (Morrison and Afek,
+ * "Temporally Bounding TSO for Fence-Free Asymmetric Synchronization", ASPLOS 2015). So the monitor waits
+ * HD_SETTLE_NS between setting a flag and reading the word, and the mark needs no fence. An atomic exchange
+ * cost twice the clock read on CPUs where the two do not overlap (17 against 8 ns). Without the wait, 1 of
+ * 100 wake-ups was lost at the worst place. */
 #define HD_SETTLE_NS (1 * HD_NS_PER_MS)
 #define HD_FLAG_PARKED 1u  /* the monitor sleeps until a loop runs */
 #define HD_FLAG_TRACKED 2u /* the monitor needs to know when this turn ends */
@@ -32,7 +32,7 @@
 #define HD_ACTIVITY_MASK 7u
 
 /* The frames that a loop presents. A frame takes the time since the frame before, without the loop's own
- * waits: a program that draws only when something happens drops nothing while it is idle. The owner of the
+ * waits. So a program that draws only when something happens drops nothing while it is idle. The owner of the
  * loop writes all but the period. */
 struct hd_frames {
     _Atomic uint64_t presented;
@@ -44,8 +44,8 @@ struct hd_frames {
     uint64_t period_ns;   /* of the display's refresh */
 };
 
-/* What the preload's recogniser has found out about a loop, after the marks were stored. The monitor and the
- * worker read it. All zeros where the program marks the loop itself. Times are in ticks. */
+/* Findings of the preload's recogniser about a loop, which come after the marks. The monitor and the worker
+ * read them. All zeros where the program marks the loop itself. Times are in ticks. */
 struct hd_loop_found {
     _Atomic uint64_t launched;     /* when the loop first waited: its launch ended; 0: unknown */
     _Atomic uint64_t ignored_turn; /* start of a turn that is not a hang, however long it is; 0 */
@@ -77,8 +77,8 @@ struct hd_loop {
     _Atomic uint64_t tracked_end;   /* ticks: end of the tracked turn; written before TRACKED is cleared */
     _Atomic uint32_t expected;      /* depth of hangdog_expect_block */
     _Atomic uint32_t *_Atomic wake; /* the monitor's futex word */
-    /* The preload: the verdict on the wait that the thread is in, if that was not idle at its start; NULL: it
-     * is in no such wait. HD_WAIT_IDLE: the wait is idle after all. */
+    /* The preload: the verdict on the thread's wait, if that did not start as an idle one. HD_WAIT_IDLE: the
+     * wait is idle after all. NULL: there is no such wait. */
     _Atomic(const _Atomic uint8_t *) waiting;
     _Atomic uint64_t waiting_since; /* ticks: start of that wait */
     struct hd_loop_found found;
@@ -128,8 +128,8 @@ static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) 
                                  : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
 }
 
-/* A turn starts at an entry, after a wait, at the first mark after an idle one, and before the timers when
- * the loop came round without a wait. */
+/* A turn starts at an entry, after a wait, and at the first mark after an idle one. It also starts before the
+ * timers where the loop came round without a wait. */
 static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
            (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
@@ -178,7 +178,7 @@ static inline void hd_loop_turn_account(struct hd_loop *l) {
 static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *l, unsigned activity,
                                                                 uint64_t word, bool ends, uint64_t now) {
     atomic_store_explicit(&l->word, word, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst); /* it binds the compiler; HD_SETTLE_NS is for the CPU */
+    atomic_signal_fence(memory_order_seq_cst); /* for the compiler; HD_SETTLE_NS is for the CPU */
     uint32_t flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
     if (__builtin_expect(flags != 0, 0)) {
         hd_loop_answer(l, flags, ends, !hd_activity_is_idle(activity), now);

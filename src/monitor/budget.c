@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Monitor: pure. Two allowances that grow with time.
+ * Two allowances that grow with time.
  */
 #include "monitor/budget.h"
 
@@ -8,8 +8,8 @@
 #define CPU_SAVED_NS ((int64_t)(900 * HD_NS_PER_S / PER_MILLE))
 #define PAUSE_SAVED_NS ((int64_t)(60 * HD_NS_PER_S / PER_MILLE))
 
-/* A thousandth of the time is added, up to what may be saved. What one costly second took is not made good
- * for longer than a fourth of that. */
+/* Adds a thousandth of the time, up to the most that is saved. A debt is at most a fourth of that: one costly
+ * second does not reduce samples for long. */
 static void account(struct hd_allowance *a, uint64_t passed_ns, uint64_t spent_ns, int64_t saved_ns) {
     uint64_t spend_ns = spent_ns > a->spent_ns ? spent_ns - a->spent_ns : 0;
     int64_t grown =
@@ -21,7 +21,7 @@ static void account(struct hd_allowance *a, uint64_t passed_ns, uint64_t spent_n
     a->left_ns = a->left_ns > -saved_ns / 4 ? a->left_ns : -saved_ns / 4;
 }
 
-bool hd_budget_look(struct hd_budget *b, uint64_t now_ns, uint64_t cpu_ns, uint64_t pause_ns) {
+bool hd_budget_check(struct hd_budget *b, uint64_t now_ns, uint64_t cpu_ns, uint64_t pause_ns) {
     if (b->at_ns == 0) {
         b->cpu.left_ns = CPU_SAVED_NS;
         b->pause.left_ns = PAUSE_SAVED_NS;

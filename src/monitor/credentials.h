@@ -9,8 +9,8 @@
 #include "monitor/state.h"
 
 /* Answers a request at once. Else compares the credentials each two seconds, or each second where the monitor
- * is about to park: a read of one file of /proc, some 10 us. Our threads end where they cannot have as few
- * rights as the main thread. */
+ * is about to park. It reads one file of /proc, which takes some 10 us. Our threads end where they cannot
+ * have as few rights as the main thread. */
 void hd_monitor_credentials_check(struct hd_monitor *m, bool parks);
 
 /* When a parked monitor has to compare them again; HD_NEVER: the main thread has not run since. */

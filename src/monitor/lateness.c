@@ -24,7 +24,7 @@ void hd_lateness_open(struct hd_monitor *m) {
     hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
                                ? status.filters
                                : HD_FILTERS_UNKNOWN);
-    m->late.schedstat_fd = own.schedstat_fd; /* it closes with the thread's descriptor table */
+    m->late.schedstat_fd = own.schedstat_fd; /* the kernel closes it with this thread's descriptor table */
     own.schedstat_fd = -1;
     hd_target_close(&own);
     hd_lateness_is_unknown(m);
@@ -96,9 +96,9 @@ static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *b
     return m->now.late_ns - m->now.own_delay_ns + (window_ns - m->now.late_ns) / 2;
 }
 
-/* Only lateness counts that neither our own wait for a CPU nor the thread's running accounts for. What the
- * thread did is known where the last look found it in a turn. Of a turn that started since then, our own
- * wait is all there is. */
+/* Lateness counts where neither our own wait for a CPU nor the thread's running explains it. The thread's
+ * running is known where the last look found it in a turn. For a turn that started since then only our own
+ * wait is. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_sched before = s->thread.sched;
     bool known = s->thread.sched_known;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why a look is later than planned. Either the monitor itself waited, for a CPU or for a thread's answer; or
+ * Why a look is later than planned. Either the monitor itself waited, for a CPU or for a thread's answer. Or
  * nothing of the process could run: a stop, a frozen cgroup, a breakpoint, a suspend. Monitor.
  */
 #ifndef HD_LATENESS_H
@@ -30,7 +30,7 @@ void hd_lateness_is_unknown(struct hd_monitor *m);
  * Reads the thread's scheduling statistics into s->thread. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s);
 
-/* Reads them. */
+/* Reads the thread's scheduling statistics into s->thread. */
 void hd_lateness_read_thread(struct hd_look_state *s);
 
 #endif

@@ -11,7 +11,7 @@
 /* The program's state, as far as it applies to this loop: a loop that was never idle launches. */
 hangdog_state hd_limits_state(const struct hd_monitor *m, const struct hd_look_state *s);
 
-/* The limits of its turns in this state. */
+/* The limits of the loop's turns in this state. */
 struct hd_limits hd_limits_of(const struct hd_monitor *m, const struct hd_look_state *s, hangdog_state state);
 
 /* Lowers m->look_ns to what this watch needs: a look falls into each turn before it is a hang, however far

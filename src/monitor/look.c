@@ -48,8 +48,9 @@ static void step(struct hd_monitor *m, struct hd_look_state *s, const struct hd_
     hd_actions_do(m, s, look, actions);
 }
 
-/* The duration of an open hang, where it outlives the process: in the record; and in the fatal marker of a
- * program that links the library. One store each: the page of a file stays when the process dies. */
+/* Stores the duration of an open hang where it outlives the process. These places are the record, and the
+ * fatal marker of a program that links the library. Each is one store: the page of a file stays when the
+ * process dies. */
 static void publish_duration(struct hd_monitor *m, const struct hd_look_state *s, uint64_t now_ns) {
     const struct hd_watch *w = s->watch;
     struct hd_record *r = m->run->record;
@@ -112,8 +113,8 @@ void hd_look_last(struct hd_monitor *m, struct hd_look_state *s) {
     look.running = false;
     s->turn.frame_ns = 0; /* no frame ends the turn: the program leaves */
     struct hd_loop_thread before = s->thread;
-    hd_lateness_read_thread(s);   /* it ran on since the last look */
-    if (!s->thread.sched_known) { /* and has ended */
+    hd_lateness_read_thread(s);   /* the thread has run since the last look */
+    if (!s->thread.sched_known) { /* the thread has ended */
         s->thread = before;
     }
     hd_actions_do(m, s, &look, hd_turn_state_step(&s->turn, &look, &limits));

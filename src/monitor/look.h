@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One look at one loop: what has become of its turn, and what is done about it. Monitor: no allocation.
+ * One look at one loop: sees what has become of the turn, and acts on it. Monitor: no allocation.
  */
 #ifndef HD_LOOK_H
 #define HD_LOOK_H

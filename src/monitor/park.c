@@ -80,8 +80,8 @@ static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     m->park.was_parked = true;
 }
 
-/* Waits for the next look without a park. After a wake the monitor stays awake for an interval: a busy loop
- * is not to wake it at each of its turns. After a park it sets the flags at once. So a loop that only ticks
+/* Waits for the next look without a park. After a wake the monitor stays awake for an interval, so that a
+ * busy loop does not wake it at each turn. After a park it sets the flags at once. So a loop that only ticks
  * costs two wakes a tick: the second look finds it idle, with its flag set long ago. */
 static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may_park) {
     uint64_t until_ns = next_ns;

@@ -8,8 +8,8 @@
 
 #include "monitor/state.h"
 
-/* Waits until `next_ns` (HD_NEVER: all loops are idle), until something else is due, or until a thread adds
- * to channel.wake, which was `seen` before the look. */
+/* Waits until `next_ns` (HD_NEVER: all loops are idle), or until something else is due. Returns at once when
+ * a thread has added to channel.wake, which was `seen` before the look. */
 void hd_park_wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns);
 
 #endif

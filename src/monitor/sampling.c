@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The free space that a sample needs is known before it is taken, but for a stack that has grown: no thread
- * is interrupted for a sample that is lost.
+ * Checks the ring's free space before it takes a sample, so that no thread is interrupted for a sample that
+ * is lost. The check is wrong only where the stack has grown.
  */
 #include "monitor/sampling.h"
 
@@ -22,8 +22,8 @@ static uint32_t sample_bytes(bool borrowed, uint32_t stack_bytes) {
     return (uint32_t)(sizeof(struct hd_message) + sizeof(struct hd_capture)) + (borrowed ? 0 : stack_bytes);
 }
 
-/* While the worker is behind, a turn's samples leave half of the space that the first of them found free, so
- * that later hangs have samples too. */
+/* While the worker is behind, a turn's samples leave half of the space that the first of them found free.
+ * Later hangs then have samples too. */
 static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool first) {
     if (first) {
         uint32_t free = hd_ring_free(&m->run->channel.ring);
@@ -74,8 +74,8 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
     }
 }
 
-/* The stack is copied where there is free space: the next sample follows at once, and a late answer to that
- * one finds no buffer while this one is borrowed. */
+/* Copies the stack where there is free space. The next sample follows at once, and a late answer to that one
+ * would find no buffer while this stack is borrowed. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_capture taken;
     if (hd_capture_late(&s->target, &taken) == 0) {

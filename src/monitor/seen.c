@@ -71,8 +71,7 @@ static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s
     }
 }
 
-/* What the recogniser has found out since the last look: when the launch ended, or that the loop is another
- * one. */
+/* Applies the recogniser's findings since the last look: the launch has ended, or the loop is another one. */
 static void apply_findings(struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;
@@ -104,7 +103,7 @@ static void find_end(const struct hd_monitor *m, struct hd_look_state *s, const 
         set_end(look, look->ended_known && look->ended_ns < end_ns ? look->ended_ns : end_ns);
         s->tracked_ticks = 0;
     } else if (tracked && !view->running) {
-        set_end(look, marked_ns(m, view)); /* it ended just as the flag was set: the mark says when */
+        set_end(look, marked_ns(m, view)); /* the turn ended just as the flag was set: the mark says when */
     } else if (s->turn.phase == HD_TURN_RUNNING && !view->running &&
                look->start_ticks == s->turn.start_ticks) {
         look->ended_known = true; /* this look is late: the turn was to be tracked, and is over */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a look sees of a loop: its mark, the end of the turn that it was to store, and what the recogniser has
- * found out since the last look. Monitor.
+ * Reads a loop for a look: its mark, the end of a tracked turn, and the recogniser's findings since the last
+ * look. Monitor.
  */
 #ifndef HD_SEEN_H
 #define HD_SEEN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the monitor's thread remembers: of itself in struct hd_monitor, of each loop in struct hd_look_state.
- * The monitor is the one thread that reads and writes both. All zeros is the state before the start.
+ * The monitor's memory: of its own work in struct hd_monitor, of each loop in struct hd_look_state. The
+ * monitor is the one thread that reads and writes both. All zeros is the state before the start.
  */
 #ifndef HD_MONITOR_STATE_H
 #define HD_MONITOR_STATE_H
@@ -32,7 +32,7 @@ struct hd_loop_thread {
     uint32_t stack_bytes; /* of the last sample that had a stack */
 };
 
-/* What the recogniser found out about the loop, as far as the monitor has applied it. */
+/* The recogniser's findings about the loop, as far as the monitor has applied them. */
 struct hd_findings {
     uint64_t resumed, waited_to; /* the members of struct hd_loop with these names */
     uint32_t changes;
@@ -146,7 +146,7 @@ struct hd_monitor {
     struct hd_look_state look[HD_BLOCK_LOOPS]; /* of the first block; the others' are in their blocks */
 };
 
-/* What the monitor remembers of this watch's loop. */
+/* The monitor's memory of this watch's loop. */
 struct hd_look_state *hd_monitor_look_state(struct hd_monitor *m, struct hd_watch *w);
 
 /* The program stops the run. */
@@ -154,7 +154,7 @@ static inline bool hd_monitor_is_stopping(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->run->channel.stop.requested, memory_order_acquire);
 }
 
-/* What a mark would store now. */
+/* The time that a mark would store now. */
 static inline uint64_t hd_monitor_ticks(const struct hd_monitor *m) {
     return m->run->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
 }

@@ -20,7 +20,7 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
     sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
 }
 
-/* What a loop has counted. Its own sums lack the turn that ended last, and these have it. */
+/* The counts of a loop. Its own sums lack the turn that ended last, and these have it. */
 struct counted {
     uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
 };
@@ -71,7 +71,7 @@ static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct co
         stopped_ns = 0; /* the stop may be in the running turn, and is subtracted when that has ended */
     }
     if (grew > 0 - TWICE_TICKS) {
-        grew = 0; /* the last sum had the last turn twice: it read the loop between two of its stores */
+        grew = 0; /* the last sum had the last turn twice: it read the loop between two stores of the mark */
     }
     uint64_t busy_ns = hd_ticks_to_ns(grew, m->run->clock.ns_per_tick_32);
     s->last_busy_ns = busy_ns != 0 ? busy_ns : s->last_busy_ns;
@@ -180,7 +180,7 @@ void hd_totals_check_budget(struct hd_monitor *m) {
             pause_ns += hd_monitor_look_state(m, w)->target.cost.pause_total_ns;
         }
     }
-    if (hd_budget_look(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {
+    if (hd_budget_check(&m->budget, now_ns, cpu_so_far(m), pause_ns)) {
         atomic_store_explicit(&m->run->record->losses.degraded, 1, memory_order_relaxed);
     }
 }

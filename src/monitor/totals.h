@@ -13,7 +13,8 @@ void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_look_s
 /* Stores the sums of all watches, also of those that are over, in the record. */
 void hd_totals_publish(struct hd_monitor *m);
 
-/* The same after a look, once a second. `all_idle`: in any case, since the monitor may sleep for long. */
+/* The same after a look, once a second. `all_idle`: at each look, since the monitor may then sleep for long.
+ */
 void hd_totals_publish_when_due(struct hd_monitor *m, bool all_idle);
 
 /* Compares the cost of watching so far with the budget, once a second. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A watch is opened and closed: the files of its thread, and what the monitor remembers of it. Monitor.
+ * Opens and closes watches: the files of the thread, and the monitor's memory of the loop. Monitor.
  */
 #ifndef HD_MONITOR_WATCHES_H
 #define HD_MONITOR_WATCHES_H
@@ -11,8 +11,8 @@
  * present. */
 void hd_watches_open(struct hd_monitor *m, struct hd_watch *w);
 
-/* For a watch whose thread leaves it, or whose run ends: ends its turn, adds its sums to those of the run,
- * and gives its slot back. */
+/* For a watch whose thread leaves, or whose run ends. Ends the turn, adds the watch's sums to those of the
+ * run, and gives the slot back. */
 void hd_watches_close(struct hd_monitor *m, struct hd_watch *w);
 
 /* Closes all whose threads leave, and which wait for that. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long the program was in the background. A hang has the part of its time that was there. Any thread.
+ * How long the program was in the background. A report says how much of the hang was there. Any thread.
  */
 #ifndef HD_WATCH_BACKGROUND_H
 #define HD_WATCH_BACKGROUND_H

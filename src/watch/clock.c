@@ -19,7 +19,7 @@ void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns) {
     *ticks = is_tsc ? *ticks : *ns;
 }
 
-void hd_clock_begin(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
+void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     *c = (struct hd_clock){.first_ticks = ticks, .first_ns = ns, .before_ticks = ticks};
     c->ticks = ticks;
     c->ns = ns;

@@ -21,7 +21,7 @@ struct hd_clock {
 void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns);
 
 /* Takes the first pair. The second pair gives a first rate. */
-void hd_clock_begin(struct hd_clock *c, uint64_t ticks, uint64_t ns);
+void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns);
 
 /* Takes one more pair. True: the rate has changed. */
 bool hd_clock_pair(struct hd_clock *c, uint64_t ticks, uint64_t ns);

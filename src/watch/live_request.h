@@ -26,8 +26,9 @@ struct hd_live_request {
     long result; /* the document's bytes, or a negative errno value */
 };
 
-/* Sends a request, wakes the worker by its futex word, and waits for the result, which is returned. -EBUSY:
- * another thread's request is not over. -ETIMEDOUT: the worker waits for a disk. Any thread. */
+/* Sends a request, wakes the worker by its futex word, waits for the result and returns it. Returns -EBUSY
+ * where another thread's request is not over, and -ETIMEDOUT where the worker waits for a disk. Any thread.
+ */
 long hd_live_request_send(struct hd_live_request *q, _Atomic uint32_t *worker_wake, char *buffer, size_t size,
                           bool as_text);
 

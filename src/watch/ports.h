@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions that a run is given. Code above the watch sets them before the start, by value, and no thread
- * changes them afterwards. A function that is NULL is not needed in this process, and its caller does
- * nothing.
+ * * The functions that a run is given. Rooms above src/watch set them before the start, and they stay as they
+ * are until the end. Where a function is NULL, its caller does nothing.
  */
 #ifndef HD_PORTS_H
 #define HD_PORTS_H
@@ -21,8 +20,8 @@ struct hd_ports {
     /* The worker calls hd_live_answer by it. NULL in the preload: no thread of the program requests a live
      * report there. */
     void (*live)(struct hd_worker *worker);
-    /* The monitor calls it as both our threads are about to end: the main thread has given up a right that
-     * they cannot give up. `filtered`: the main thread has a seccomp filter. */
+    /* The monitor calls it as both our threads are about to end: the main thread has given up a right, and
+     * they cannot. `filtered`: the main thread has a seccomp filter. */
     void (*exceeds)(bool filtered);
 };
 

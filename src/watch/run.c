@@ -49,7 +49,7 @@ void hd_run_end_change(enum hd_run_phase now) {
 /* A start leaves a run as it is. A forked child has no run: its process number is another one. In a PID
  * namespace of its own it may be the same, but the run's memory was wiped. That memory is only valid while no
  * other thread changes it, since a start zeroes it. */
-int hd_run_begin_change(bool starts, uint64_t until_ns) {
+int hd_run_start_change(bool starts, uint64_t until_ns) {
     uint64_t mine = ours(HD_PHASE_CHANGING);
     for (;;) {
         uint64_t was = atomic_load(&change.both);

@@ -38,7 +38,7 @@ struct hd_channel_stop {
     _Atomic uint32_t worker_done; /* a futex word: 1 once the worker has finished */
 };
 
-/* What the program says of itself by the API. */
+/* The program's own state, set by the API. */
 struct hd_channel_program {
     _Atomic uint32_t state;  /* hangdog_state */
     _Atomic uint32_t paused; /* depth of hangdog_pause */
@@ -49,8 +49,8 @@ struct hd_channel_program {
 /* Our threads. */
 struct hd_channel_threads {
     _Atomic hd_thread_id monitor, worker;
-    uint8_t count;          /* that start */
-    _Atomic uint32_t ready; /* that have opened their files; a futex word */
+    uint8_t count;          /* how many start */
+    _Atomic uint32_t ready; /* how many have opened their files; a futex word */
 };
 
 /* Requests that our threads follow the main thread's credentials (watch/follow.h). */
@@ -61,7 +61,7 @@ struct hd_channel_follow {
     _Atomic uint32_t answered[HD_RUN_THREADS];
 };
 
-/* What threads say to each other. */
+/* The words and messages between threads. */
 struct hd_channel {
     _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one and wakes it */
     _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
@@ -73,7 +73,7 @@ struct hd_channel {
     /* The worker; the monitor reads them. */
     _Atomic uint64_t worker_cpu_ns;
     _Atomic uint64_t open_start_ns;  /* of the turn whose open hang the record has */
-    _Atomic uint32_t open_loop;      /* and the index of its watch */
+    _Atomic uint32_t open_loop;      /* and the index of the watch */
     _Atomic int kept_fd;             /* settings.kept_file in the worker's descriptor table: number + 1 */
     _Atomic hd_thread_id cpu_thread; /* the thread that the CPU monitor samples, or none */
 
@@ -123,7 +123,7 @@ bool hd_run_is_alive(void);
 /* The calling thread becomes the one that starts or stops a run, after at most the time to `until_ns`.
  * Returns the phase that was. -EBUSY: another thread still does so. -EALREADY: there is a run, and this is a
  * start. */
-int hd_run_begin_change(bool starts, uint64_t until_ns);
+int hd_run_start_change(bool starts, uint64_t until_ns);
 void hd_run_end_change(enum hd_run_phase now);
 
 /* This run runs, and does not stop. */

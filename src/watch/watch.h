@@ -27,7 +27,7 @@ struct hd_watch {
 
     /* The thread that adds or removes it, and the monitor. */
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the thread that removes it */
-    uint8_t index;               /* of its slot: hd_watch_at() */
+    uint8_t index;               /* of the slot: hd_watch_at() */
     _Atomic uint32_t generation; /* how many watches its slot has had */
     char name[32];               /* read and written as atomic bytes: the worker may read an older watch's */
     _Atomic uint64_t threshold_ns; /* in the foreground; 0: the settings' one. Any thread may change it */
@@ -40,7 +40,7 @@ struct hd_watch {
     /* The worker; the monitor reads them at each look. */
     struct {
         _Atomic uint64_t changed_ns; /* when a sample last differed from the one before it */
-        _Atomic bool wants_equal;    /* it needs each sample, also those that are equal */
+        _Atomic bool wants_equal;    /* the worker needs each sample, also equal ones */
         /* where the monitor stores the duration of the hang that started then; NULL: nowhere */
         _Atomic uint64_t *_Atomic fatal_marker;
         _Atomic uint64_t fatal_marker_start_ns;

@@ -19,7 +19,7 @@ static int start(void **state) {
     budget = (struct hd_budget){0};
     now_ns = S;
     cpu_ns = pause_ns = 0;
-    return hd_budget_look(&budget, now_ns, 0, 0);
+    return hd_budget_check(&budget, now_ns, 0, 0);
 }
 
 /* Seconds in which each costs so much. The first after which it was over the budget, 0: none. */
@@ -29,7 +29,7 @@ static unsigned seconds(unsigned n, uint64_t cpu_each_ns, uint64_t pause_each_ns
         now_ns += S;
         cpu_ns += cpu_each_ns;
         pause_ns += pause_each_ns;
-        if (hd_budget_look(&budget, now_ns, cpu_ns, pause_ns) && first == 0) {
+        if (hd_budget_check(&budget, now_ns, cpu_ns, pause_ns) && first == 0) {
             first = i;
         }
     }
@@ -71,7 +71,7 @@ static void one_costly_second_is_not_paid_for_for_long(void **state) {
     assert_int_equal(seconds(1, 0, 100 * S), 1);
     assert_int_equal(budget.pause.left_ns, -15 * (int64_t)MS);
     now_ns += 3600 * S;
-    assert_false(hd_budget_look(&budget, now_ns, cpu_ns, pause_ns));
+    assert_false(hd_budget_check(&budget, now_ns, cpu_ns, pause_ns));
     assert_int_equal(budget.pause.left_ns, 60 * MS); /* an idle hour saves no more than that */
 }
 

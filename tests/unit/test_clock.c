@@ -41,7 +41,7 @@ static void pair(struct machine *m, struct hd_clock *c, uint64_t noise_ns) {
 
 static struct machine start(struct hd_clock *c) {
     struct machine m = {.ns = 100000 * SECOND, .counter_ns = 50000 * SECOND};
-    hd_clock_begin(c, ticks(&m), m.ns);
+    hd_clock_start(c, ticks(&m), m.ns);
     run(&m, MS / 5);
     pair(&m, c, 0);
     return m;
@@ -145,7 +145,7 @@ static void the_counter_may_begin_anew(void **state) {
 static void without_a_counter_stamps_are_the_clock(void **state) {
     (void)state;
     struct hd_clock c;
-    hd_clock_begin(&c, SECOND, SECOND);
+    hd_clock_start(&c, SECOND, SECOND);
     for (uint64_t ns = 2 * SECOND; ns < 100 * SECOND; ns += SECOND) {
         hd_clock_pair(&c, ns, ns);
         assert_int_equal(hd_clock_at(&c, ns - MS), ns - MS);

@@ -59,7 +59,7 @@ static int begin(void **state) {
     run.record = &record;
     counter = 100 * HOUR;
     ns = 7 * HOUR;
-    hd_clock_begin(&run.clock, counter, ns);
+    hd_clock_start(&run.clock, counter, ns);
     pass(SECOND);
     hd_clock_pair(&run.clock, counter, ns);
     hd_loop_init(loop(), NULL, hd_thread_id_of(1), true, 1ULL << 32, counter, false);
