@@ -11,7 +11,7 @@ static void read_stack(struct hd_recognition *g, const struct hd_stack_tools *to
               tools->frames_max, &walk);
     const struct hd_wait_stack stack = {.frames = tools->frames,
                                         .walk = &walk,
-                                        .sp = copy->regs.sp,
+                                        .copied_from = copy->regs.sp,
                                         .caller_sp = copy->caller_sp,
                                         .coroutine = copy->coroutine};
     hd_wait_stack_read(&stack, tools->modules, &g->known_functions, &g->judge.option, seen);

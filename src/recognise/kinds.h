@@ -7,7 +7,7 @@
 #define HD_KINDS_H
 
 #include "recognise/descriptors.h"
-#include "recognise/evidence.h"
+#include "recognise/wait_evidence.h"
 
 enum hd_kind {
     HD_KIND_OTHER,      /* a terminal, a device, a regular file */

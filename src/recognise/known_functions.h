@@ -8,7 +8,7 @@
 #define HD_KNOWN_FUNCTIONS_H
 
 #include "image/functions.h"
-#include "recognise/evidence.h"
+#include "recognise/wait_evidence.h"
 
 /* The evidence of a wait's stack, innermost frame first. HD_EVIDENCE_REQUEST: a request-reply function is on
  * it. HD_EVIDENCE_BY_NAME: from the wait outward all frames are in one library, up to a loop function of that

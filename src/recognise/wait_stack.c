@@ -7,7 +7,7 @@
 /* The innermost frames: those of the call itself, which the interposer or libc makes. */
 static uint32_t frames_of_call(const struct hd_wait_stack *s) {
     uint32_t n = 0;
-    while (n + 1 < s->walk->count && s->sp + s->frames[n].at <= s->caller_sp) {
+    while (n + 1 < s->walk->count && s->copied_from + s->frames[n].at <= s->caller_sp) {
         n++;
     }
     return n;
@@ -15,7 +15,7 @@ static uint32_t frames_of_call(const struct hd_wait_stack *s) {
 
 static void read_call_site(const struct hd_wait_stack *s, bool whole, struct hd_call_site *at) {
     uint32_t count = s->walk->count;
-    uint64_t hash = hd_hash(4, &s->sp, sizeof s->sp);
+    uint64_t hash = hd_hash(4, &s->copied_from, sizeof s->copied_from);
     for (uint32_t i = 1; i < count; i++) {
         hash = hd_hash(hash, &s->frames[i].pc, sizeof s->frames[i].pc);
     }
@@ -23,7 +23,7 @@ static void read_call_site(const struct hd_wait_stack *s, bool whole, struct hd_
     at->sp = s->caller_sp;
     at->depth = whole ? count + s->walk->cut - frames_of_call(s) : 0;
     if (s->coroutine) {
-        at->stack_base = whole ? s->sp + s->frames[count - 1].at : HD_BASE_UNKNOWN;
+        at->stack_base = whole ? s->copied_from + s->frames[count - 1].at : HD_BASE_UNKNOWN;
     }
 }
 

@@ -2,8 +2,8 @@
  *
  * Evidence: whether one wait by itself shows that it is a loop's.
  */
-#ifndef HD_EVIDENCE_H
-#define HD_EVIDENCE_H
+#ifndef HD_WAIT_EVIDENCE_H
+#define HD_WAIT_EVIDENCE_H
 
 /* Ordered: of several waits the highest counts. */
 enum hd_wait_evidence {
