@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory that may not be there: reads that fail instead of a fault. Pure.
+ * Memory that may not be mapped: a read of it fails, and raises no fault. Pure.
  */
 #ifndef HD_MEMORY_H
 #define HD_MEMORY_H
 
 #include "base/types.h"
 
-/* Fallible memory. Returns 0, or a negative errno when not all of it can be read. */
+/* How to read such memory. */
 struct hd_memory {
+    /* 0, or a negative errno value when some of the bytes cannot be read. */
     int (*read)(void *ctx, uint64_t addr, void *dst, size_t n);
-    /* Asked of what may be no address at all: whether there is anything, as far as is known. NULL: it is not.
-     */
+    /* True: the page at this address may be readable. For a value that may not be an address: cheaper than a
+     * read that fails. NULL: any page may be. */
     bool (*touched)(void *ctx, uint64_t addr);
     void *ctx;
 };

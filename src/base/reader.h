@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A bounded little-endian reader over fallible memory, with a sticky error: after the first failure every
- * read gives 0 and `bad` stays set, so that a parser tests it once per record. Keeps a small window of bytes,
- * because a read of live memory is a system call. Worker: may run while a hang is on, no allocation.
+ * Reads little-endian values from memory that may not be mapped, up to a bound. After the first failure each
+ * read gives 0 and `bad` stays set, so a parser tests `bad` once for each entry. The reader keeps a window of
+ * bytes, since each read of live memory is a system call. Worker: may run while a hang lasts; no allocation.
  */
-#ifndef HD_UNWIND_READER_H
-#define HD_UNWIND_READER_H
+#ifndef HD_READER_H
+#define HD_READER_H
 
 #include <string.h>
 
@@ -33,14 +33,14 @@ static inline void hd_reader_init(struct hd_reader *r, const struct hd_memory *m
     r->bad = at > end;
 }
 
-/* Moves on to any address below `end`, backwards too; what the window holds is kept. */
+/* Moves to any address up to `end`, also backwards. The bytes of the window stay. */
 static inline void hd_reader_seek(struct hd_reader *r, uint64_t at) {
     r->at = at;
     r->bad |= at > r->end;
 }
 
-/* Makes `n` bytes (at most HD_READER_WINDOW) at `r->at` present and steps over them; NULL and bad when it
- * cannot. */
+/* Reads the `n` bytes at `r->at`, at most HD_READER_WINDOW, into the window and steps over them. NULL: they
+ * cannot be read, and `bad` is set. */
 const uint8_t *hd_reader_take_slow(struct hd_reader *r, uint32_t n);
 
 static inline const uint8_t *hd_reader_take(struct hd_reader *r, uint32_t n) {
@@ -52,7 +52,7 @@ static inline const uint8_t *hd_reader_take(struct hd_reader *r, uint32_t n) {
     return hd_reader_take_slow(r, n);
 }
 
-/* A number of `n` bytes, at most 8. */
+/* The next `n` bytes, at most 8, as a number. */
 __attribute__((always_inline)) static inline uint64_t hd_reader_bytes(struct hd_reader *r, uint32_t n) {
     uint64_t v = 0;
     const uint8_t *p = hd_reader_take(r, n);
@@ -78,7 +78,7 @@ static inline uint64_t hd_reader_u64(struct hd_reader *r) {
     return hd_reader_bytes(r, 8);
 }
 
-/* LEB128. Bits beyond the 64th are dropped; more than 10 bytes are bad. */
+/* A number in LEB128. Bits beyond the 64th are dropped; more than 10 bytes are bad. */
 uint64_t hd_reader_uleb(struct hd_reader *r);
 int64_t hd_reader_sleb(struct hd_reader *r);
 
@@ -112,12 +112,12 @@ enum {
     HD_PE_OMIT = 0xff,
 };
 
-/* What relative encodings count from; 0: not known, such a pointer is bad. */
+/* The addresses that relative encodings count from. 0: not known, so a pointer relative to it is bad. */
 struct hd_pe_bases {
     uint64_t text, data, func;
 };
 
-/* A pointer of encoding `enc`; 0 for HD_PE_OMIT. An encoding that is none is bad. */
+/* A pointer of encoding `enc`; 0 for HD_PE_OMIT. An encoding that does not exist is bad. */
 uint64_t hd_reader_pointer(struct hd_reader *r, uint8_t enc, const struct hd_pe_bases *bases);
 
 #endif

@@ -12,9 +12,8 @@ static const char *base_of(const char *path) {
     return base;
 }
 
-/* The lists are texts, and no arrays of pointers: a pointer costs 32 bytes of relocation in the preload. */
-
-/* The first `n` bytes are one of the words, each followed by a blank. */
+/* The first `n` bytes are one of the words of a list. A list is a text, with a blank behind each word: an
+ * array of pointers would cost the watched process a relocation of 32 bytes for each word. */
 static bool is_word(const char *text, size_t n, const char *words) {
     for (const char *at = words, *word = words; n > 0 && *at != '\0'; at++) {
         if (*at == ' ') {
@@ -27,7 +26,7 @@ static bool is_word(const char *text, size_t n, const char *words) {
     return false;
 }
 
-/* A program's name, with or without a version behind it. */
+/* The program has one of these names, with or without a version behind the name. */
 static bool is_named(const char *program, const char *names) {
     const char *end = program;
     while (*end >= 'a' && *end <= 'z') {
@@ -70,5 +69,6 @@ const char *hd_script_argument(char *const *argv) {
             argv++;
         }
     }
-    return !java && *argv != NULL && (*argv)[0] != '\0' ? *argv : NULL; /* a class of Java has no file */
+    return !java && *argv != NULL && (*argv)[0] != '\0' ? *argv
+                                                        : NULL; /* Java may name a class, which has no file */
 }

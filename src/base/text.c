@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The small formatter. Worker code: may run while a hang is on; no allocation.
+ * Worker code: may run while a hang lasts; no allocation.
  */
 #include "base/text.h"
 
@@ -94,7 +94,7 @@ void hd_text_fixed(struct hd_text *t, double v, unsigned decimals) {
         scale *= 10;
     }
     if (!(v > -9e9 && v < 9e9)) {
-        v = 0; /* also false for what is no number */
+        v = 0; /* the comparison is also false for NaN */
     }
     uint64_t scaled = (uint64_t)((v < 0 ? -v : v) * (double)scale + 0.5);
     if (v < 0 && scaled != 0) {
@@ -108,8 +108,8 @@ void hd_text_fixed(struct hd_text *t, double v, unsigned decimals) {
     hd_text_padded(t, scaled % scale, decimals);
 }
 
-/* Days since 1970-01-01 to a date of the Gregorian calendar. Years begin on 1 March, so that the leap day is
- * the last of its year; 400 of them (an era) have 146,097 days. */
+/* The date of the Gregorian calendar that is `days` after 1970-01-01. Years start on 1 March here, so a leap
+ * day ends a year; an era of 400 years has 146,097 days. */
 static void date_of_days(uint64_t days, uint64_t *year, unsigned *month, unsigned *day) {
     days += 719468; /* from 0000-03-01 */
     uint64_t era = days / 146097;

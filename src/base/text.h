@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A small formatter into a caller's buffer: what snprintf would do, without stdio. Always ends with a NUL;
- * what does not fit is cut. Async-signal-safe.
+ * Formats text into a caller's buffer as snprintf does, without stdio. The text always ends with a NUL; it is
+ * truncated at the buffer's end. Async-signal-safe.
  */
 #ifndef HD_TEXT_H
 #define HD_TEXT_H
@@ -16,7 +16,7 @@ struct hd_text {
 
 void hd_text_init(struct hd_text *t, char *buf, size_t size);
 void hd_text_str(struct hd_text *t, const char *s);
-/* The last part of a path. Cut at a character's end it ends with "...". */
+/* Writes the last part of a path. A truncated one ends with "...", behind a whole character. */
 void hd_text_base_name(char *out, size_t size, const char *path);
 void hd_text_mem(struct hd_text *t, const char *s, size_t n);
 void hd_text_u64(struct hd_text *t, uint64_t v);
@@ -24,7 +24,7 @@ void hd_text_i64(struct hd_text *t, int64_t v);
 void hd_text_padded(struct hd_text *t, uint64_t v, unsigned digits); /* with leading zeros */
 void hd_text_hex(struct hd_text *t, uint64_t v);                     /* 0x… */
 void hd_text_hex_bytes(struct hd_text *t, const uint8_t *bytes, size_t n);
-/* With up to 9 decimals, rounded. What is no number, or too large for one, is written as 0. */
+/* Writes v rounded, with up to 9 decimals. NaN and numbers that are too large become 0. */
 void hd_text_fixed(struct hd_text *t, double v, unsigned decimals);
 /* RFC 3339, UTC, nanoseconds: "2026-01-31T12:00:00.000000001Z". */
 void hd_text_time(struct hd_text *t, uint64_t wall_ns);
