@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const struct export_format formats[] = {
-#define HD_WORD_FORMAT(id, word, label, suffix, type, flags, button) \
+#define HD_WORD_FORMAT(id, word, label, suffix, type, flags, button, command, opens) \
     {word, export_##id, flags, (button) == 0, suffix, type},
 #include "base/words.def"
 };
