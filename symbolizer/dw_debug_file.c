@@ -2,7 +2,7 @@
  *
  * Where libdwfl and libdw look for a module's separate debug files. Ordinary code.
  */
-#include "symbolizer/dw_debug_file.h"
+#include "symbolizer/dw.h"
 
 #include <dwarf.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * Modules of the libdw symbolizer: a file, opened only when it is the very one that ran. Ordinary code.
  */
-#include "symbolizer/dw_module.h"
+#include "symbolizer/dw.h"
 
 #include "base/types.h"
 #include "symbolizer/regular_file.h"

@@ -4,7 +4,7 @@
  * calls itself for each level, so that a file with enough of them ends the process, and passes by what is
  * in a namespace, as Rust's functions are, or in another function, as gcc's lambdas.
  */
-#include "symbolizer/dw_scopes.h"
+#include "symbolizer/dw.h"
 
 #include <dwarf.h>
 

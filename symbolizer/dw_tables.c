@@ -2,7 +2,7 @@
  *
  * Units by address, and names by the symbol tables. Ordinary code.
  */
-#include "symbolizer/dw_tables.h"
+#include "symbolizer/dw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

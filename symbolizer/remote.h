@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-#include "symbolizer/dw_module.h"
+#include "symbolizer/dw.h"
 
 struct remote;
 

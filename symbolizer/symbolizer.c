@@ -2,12 +2,9 @@
  *
  * The symbolizer on elfutils' libdw: one Dwfl for each module's file. Ordinary code.
  */
-#include "symbolizer/dw_module.h"
+#include "symbolizer/dw.h"
 
 #include "symbolizer/demangle.h"
-#include "symbolizer/dw_debug_file.h"
-#include "symbolizer/dw_scopes.h"
-#include "symbolizer/dw_tables.h"
 #include "symbolizer/remote.h"
 
 #include <dwarf.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "uploader/export_send.h"
 
+#include <ctype.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +17,102 @@
 #include "cli/export/select.h"
 #include "cli/export/sentry.h"
 #include "hangdog/hangdog.h"
-#include "uploader/otlp_headers.h"
 #include "uploader/send.h"
-#include "uploader/send_until.h"
-#include "uploader/sentry_dsn.h"
+
+/* ---- headers of OpenTelemetry ---------------------------------------------------------------- */
+
+static int digit(char c) {
+    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* False: it has a character that would end the header's line. */
+static bool decode(const char *text, size_t n, char *out) {
+    for (size_t i = 0; i < n; i++) {
+        char c = text[i];
+        if (c == '%' && i + 2 < n && isxdigit((unsigned char)text[i + 1]) &&
+            isxdigit((unsigned char)text[i + 2])) {
+            c = (char)(digit(text[i + 1]) << 4 | digit(text[i + 2]));
+            i += 2;
+        }
+        if (iscntrl((unsigned char)c)) {
+            return false;
+        }
+        *out++ = c;
+    }
+    *out = '\0';
+    return true;
+}
+
+static bool is_name(const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (!isalnum((unsigned char)text[i]) && strchr("-_.", text[i]) == NULL) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+void export_send_read_headers(const char *text, struct otlp_headers *out) {
+    out->count = 0;
+    while (text != NULL && *text != '\0' && out->count < OTLP_HEADERS_MAX) {
+        text += strspn(text, " ,");
+        size_t all = strcspn(text, ","), name = strcspn(text, "=,");
+        char *line = out->line[out->count];
+        if (name < all && all < OTLP_HEADER_BYTES - 2 && is_name(text, name) &&
+            decode(text + name + 1, all - name - 1, line + name + 2)) {
+            memcpy(line, text, name);
+            line[name] = ':';
+            line[name + 1] = ' ';
+            out->count++;
+        }
+        text += all;
+    }
+}
+
+/* ---- the address of a project of Sentry ------------------------------------------------------ */
+
+/* The key goes into a line of the request, and the rest into its address. */
+static bool all_are(const char *text, size_t n, bool allowed(char c)) {
+    for (size_t i = 0; i < n; i++) {
+        if (!allowed(text[i])) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+static bool is_of_key(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+static bool is_of_address(char c) {
+    return isgraph((unsigned char)c) && strchr("@?#\"<>\\", c) == NULL;
+}
+
+bool export_send_parse_dsn(const char *dsn, struct sentry_dsn *out) {
+    const char *scheme_end = strstr(dsn, "://"), *start = scheme_end != NULL ? scheme_end + 3 : dsn;
+    const char *at = strchr(start, '@'), *end = dsn + strlen(dsn);
+    if (scheme_end == NULL || at == NULL) {
+        return false;
+    }
+    size_t scheme = (size_t)(scheme_end - dsn), key = strcspn(start, ":@"); /* a secret may follow the key */
+    while (end > at && end[-1] == '/') {
+        end--;
+    }
+    const char *project = end;
+    while (project > at + 1 && project[-1] != '/') {
+        project--;
+    }
+    size_t host = (size_t)(project - at - 1);
+    if ((strncmp(dsn, "http:", 5) != 0 && strncmp(dsn, "https:", 6) != 0) || key >= sizeof out->key ||
+        host < 2 || !all_are(start, key, is_of_key) || !all_are(at + 1, host, is_of_address) ||
+        !all_are(project, (size_t)(end - project), is_of_key)) {
+        return false;
+    }
+    snprintf(out->key, sizeof out->key, "%.*s", (int)key, start);
+    return (size_t)snprintf(out->address, sizeof out->address, "%.*s://%.*sapi/%.*s/envelope/", (int)scheme,
+                            dsn, (int)host, at + 1, (int)(end - project), project) < sizeof out->address;
+}
 
 #define OTLP_PATH "/v1/logs"
 #define OTLP_REPORTS 50 /* of one request */
@@ -38,7 +132,7 @@ struct call {
 static struct sender *open_sentry(const struct call *c, struct problem *why) {
     struct sentry_dsn dsn;
     char line[512];
-    if (!sentry_dsn_parse(c->options.send, &dsn)) {
+    if (!export_send_parse_dsn(c->options.send, &dsn)) {
         error_set(why, "cannot send: want a DSN, as https://KEY@HOST/PROJECT");
         return NULL;
     }
@@ -64,7 +158,7 @@ static struct sender *open_otlp(const struct call *c, struct problem *why) {
     bool whole = length > path && strncmp(url + length - path, OTLP_PATH, path) == 0;
     snprintf(address, sizeof address, "%.*s%s", (int)length, url, whole ? "" : OTLP_PATH);
     struct otlp_headers more;
-    otlp_headers_read(getenv("OTEL_EXPORTER_OTLP_HEADERS"), &more);
+    export_send_read_headers(getenv("OTEL_EXPORTER_OTLP_HEADERS"), &more);
     struct send_target target = {.address = address, .header = {"Content-Type: application/json"}};
     for (size_t i = 0; i < more.count; i++) {
         target.header[i + 1] = more.line[i];

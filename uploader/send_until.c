@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "uploader/send_until.h"
+#include "uploader/send.h"
 
 #include <sys/random.h>
 #include <time.h>
 
-#include "uploader/retry.h"
+int64_t send_retry_wait_ms(unsigned attempt, uint64_t random, int64_t retry_after_s) {
+    int64_t most = RETRY_MOST_MS;
+    if (attempt < 7 && ((int64_t)RETRY_FIRST_MS << attempt) < most) {
+        most = (int64_t)RETRY_FIRST_MS << attempt;
+    }
+    return (retry_after_s > 0 ? retry_after_s * 1000 : 0) + (int64_t)(random % (uint64_t)(most + 1));
+}
 
 #define LONGEST_WAIT_S 3600
 
@@ -35,7 +41,7 @@ struct send_result send_until(struct sender *s, const void *body, size_t bytes, 
         if (result.retry_after_s > LONGEST_WAIT_S) {
             break;
         }
-        wait_ms(s, retry_wait_ms(attempt, random_number(), result.retry_after_s));
+        wait_ms(s, send_retry_wait_ms(attempt, random_number(), result.retry_after_s));
         if (*send_stop(s) == 0) {
             result = send_body(s, body, bytes);
         }

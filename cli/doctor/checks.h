@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results of checks, in their order, and how they are printed.
+ * The checks of `hangdog doctor`: their results in order, the print of them, and the checks themselves.
  */
 #ifndef CLI_DOCTOR_CHECKS_H
 #define CLI_DOCTOR_CHECKS_H
@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum check_status {
     CHECK_OK,
@@ -29,5 +30,17 @@ void checks_add(struct checks *c, const char *name, enum check_status status, co
 
 /* `quiet`: what fails, only. */
 void checks_print(FILE *to, const struct checks *c, bool quiet);
+
+/* checks_system.c: checks this installation and this system. `spool`: as the user named it; NULL: the default
+ * folder. */
+void system_checks_run(struct checks *c, const char *spool);
+
+/* checks_target.c: checks a program with its arguments, without starting it, and a running process. */
+void target_checks_program(struct checks *c, char *const *words);
+void target_checks_process(struct checks *c, pid_t pid);
+
+/* checks_unit.c: checks the systemd unit `name`. With `drop_in`, and if no check fails, prints a drop-in on
+ * stdout that starts the service under watch. */
+void unit_checks_run(struct checks *c, const char *name, bool drop_in);
 
 #endif

@@ -6,9 +6,7 @@
 #include "cli/base/options.h"
 #include "cli/base/sanitize.h"
 #include "cli/commands.h"
-#include "cli/doctor/system_checks.h"
-#include "cli/doctor/target_checks.h"
-#include "cli/doctor/unit_checks.h"
+#include "cli/doctor/checks.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 
 #include "cli/base/sanitize.h"
 #include "cli/export/formats.h"
-#include "cli/export/sentry_event.h"
 #include "cli/reader/report_load.h"
 
 #define EVENT_BYTES_MAX 1000000 /* Sentry's limit is 1 MB */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/export/sentry_event.h"
+#include "cli/export/sentry.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

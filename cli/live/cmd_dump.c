@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/live/dump_text.h"
 #include "cli/live/live_report.h"
-#include "cli/live/process_find.h"
+#include "cli/live/process.h"
 
 static int cmd_dump(int argc, char **argv);
 

@@ -12,7 +12,7 @@
 #include "cli/base/shell_quote.h"
 #include "cli/commands.h"
 #include "cli/live/dump_text.h"
-#include "cli/live/process_find.h"
+#include "cli/live/process.h"
 #include "cli/live/top_screen.h"
 #include "cli/live/top_text.h"
 #include "os/os.h"

@@ -39,4 +39,7 @@ bool live_process_lives(const struct live_process *p);
 /* "redis-server": the process's name for a person, from its `comm` and its program's file. */
 void live_process_name(int pid, char *name, size_t size);
 
+/* Its number. 0: none, or several, and why. */
+int process_find(const char *text, const struct live_command *command, struct problem *why);
+
 #endif

@@ -3,7 +3,7 @@
  * A name is that of the program: what the kernel calls it, its file's, or what it was called by; else that of
  * the script that it runs. Ordinary code.
  */
-#include "cli/live/process_find.h"
+#include "cli/live/process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -59,4 +59,11 @@ const char *render_clock(char text[RENDER_TIME_BYTES], const char *rfc3339);
 /* The end of an id that commands print and take: 6 characters. */
 const char *render_short_id(const char *id);
 
+/* The document in a file of libhangdog-trace (docs/trace.md); NULL: `name` is not such a file. Any user may
+ * have written the file. The caller calls json_decref. */
+json_t *trace_load(const char *name);
+/* Prints the functions of such a document, which has names now. 0, or -1 with errno when `out` cannot be
+ * written. */
+int render_trace(FILE *out, const json_t *trace, const struct render_options *o);
+
 #endif

@@ -2,12 +2,92 @@
 #include "collector/http/connections.h"
 
 #include <malloc.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "collector/base/monotonic.h"
-#include "collector/http/client_address.h"
+
+/* ---- clients' addresses; the caller has the lock --------------------------------------------- */
+
+#define CLIENT_ADDRESS_BUCKETS 1024
+
+struct connection;
+TAILQ_HEAD(connection_list, connection);
+
+struct client_address {
+    struct client_address *next;
+    uint64_t part[2];
+    long count;                     /* connections that were not cut */
+    long links;                     /* all of them */
+    struct connection_list waiting; /* for a head, the longest first */
+};
+
+struct client_addresses {
+    struct client_address *bucket[CLIENT_ADDRESS_BUCKETS];
+};
+
+/* IPv4 stands in IPv6's form, as a socket of both has it. */
+static void read_address(const struct sockaddr *from, uint64_t part[2]) {
+    part[0] = part[1] = 0;
+    if (from != NULL && from->sa_family == AF_INET) {
+        part[1] = ntohl(((const struct sockaddr_in *)(const void *)from)->sin_addr.s_addr);
+    } else if (from != NULL && from->sa_family == AF_INET6) {
+        const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(v6)) {
+            uint32_t v4;
+            memcpy(&v4, &v6->s6_addr[12], sizeof v4);
+            part[1] = ntohl(v4);
+        } else {
+            memcpy(&part[0], v6->s6_addr, sizeof part[0]);
+        }
+    }
+}
+
+static struct client_address **bucket_of(struct client_addresses *all, const uint64_t part[2]) {
+    uint64_t hash = (part[0] * UINT64_C(0x9e3779b97f4a7c15)) ^ (part[1] * UINT64_C(0xc2b2ae3d27d4eb4f));
+    return &all->bucket[(hash >> 40) % CLIENT_ADDRESS_BUCKETS];
+}
+
+/* Counts a new connection of a client. Of an IPv6 address only the network's half counts, since a client has
+ * all addresses of a network. NULL: no memory. */
+static struct client_address *client_address_take(struct client_addresses *all, const struct sockaddr *from) {
+    uint64_t part[2];
+    read_address(from, part);
+    struct client_address **bucket = bucket_of(all, part), *a = *bucket;
+    while (a != NULL && (a->part[0] != part[0] || a->part[1] != part[1])) {
+        a = a->next;
+    }
+    if (a == NULL && (a = calloc(1, sizeof *a)) != NULL) {
+        memcpy(a->part, part, sizeof part);
+        TAILQ_INIT(&a->waiting);
+        a->next = *bucket;
+        *bucket = a;
+    }
+    if (a != NULL) {
+        a->count++;
+        a->links++;
+    }
+    return a;
+}
+
+/* Uncounts a connection that has ended. */
+static void client_address_drop(struct client_addresses *all, struct client_address *address) {
+    if (--address->links > 0) {
+        return;
+    }
+    struct client_address **at = bucket_of(all, address->part);
+    while (*at != address) {
+        at = &(*at)->next;
+    }
+    *at = address->next;
+    free(address);
+}
 
 #define LOOK_MS 250
 /* An answer of this size is always sent: a page's figures, an error. All places together have 128 MiB of

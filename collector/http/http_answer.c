@@ -8,7 +8,6 @@
 
 #include "collector/http/http_private.h"
 #include "collector/report/row.h"
-#include "collector/report/row_stream.h"
 
 /* Nothing comes from elsewhere, and no other page has this one in a frame. */
 #define POLICY                                                                                      \

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collector/report/grouping.h"
 #include "collector/report/schema.h"
@@ -48,5 +49,17 @@ void row_free(struct row *row);
 bool row_text_size(const void *body, size_t bytes, size_t *text_bytes);
 /* The text of a stored body; the caller frees it. NULL: damaged, or no memory. */
 char *row_text(const void *body, size_t bytes, size_t *text_bytes);
+
+struct row_stream;
+
+/* Takes the body, which malloc made, also where it returns NULL: damaged, or no memory. */
+struct row_stream *row_stream_start(void *body, size_t bytes);
+/* Of the whole text. */
+size_t row_stream_text_bytes(const struct row_stream *s);
+/* About what the stream holds in memory. */
+size_t row_stream_memory(const struct row_stream *s);
+/* The next piece of the text: its bytes, 0 at the end, -1: the body is damaged. */
+ssize_t row_stream_read(struct row_stream *s, char *to, size_t size);
+void row_stream_free(struct row_stream *s);
 
 #endif

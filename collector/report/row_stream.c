@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/report/row_stream.h"
 
 #include <stdlib.h>
 #include <zstd.h>

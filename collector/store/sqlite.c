@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/store/sqlite_group.h"
+#include "collector/store/sqlite_private.h"
 
 #define PAGE_BYTES 4096
 #define BUSY_MS 5000

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector/store/sqlite_group.h"
+#include "collector/store/sqlite_private.h"
 
 #define TIME(sum) sum "_ms = min(" sum "_ms + excluded." sum "_ms, " SUM_MAX ")"
 #define MORE "count = count + excluded.count, " TIME("total")

@@ -3,7 +3,7 @@
  * Which group a report comes to. Each fingerprint that came has its group in the table `way`: a group has the
  * ways of all builds of one bug. Runs on the writer's thread.
  */
-#include "collector/store/sqlite_group.h"
+#include "collector/store/sqlite_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -175,4 +175,14 @@ int64_t sqlite_add_key(void *file, enum key_use use, const char *app, const uint
 enum store_found sqlite_remove_key(void *file, int64_t id);
 bool sqlite_count_key(void *file, int64_t id, int64_t used_ms, int64_t day, int64_t reports);
 
+/* ---- sqlite_group.c, sqlite_regroup.c: on the writing connection, in its transaction; the caller has the
+ * lock `writing` ---- */
+
+/* Sets the row's fingerprint to that of its group: one with reports of the same bug in other builds, else the
+ * row's own. False: the store failed. */
+bool sqlite_group_find(struct sqlite *s, struct row *row);
+
+/* As store_regroup of store.h. */
+long sqlite_regroup(void *file, const json_t *schema, long max);
+
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/store/sqlite_group.h"
+#include "collector/store/sqlite_private.h"
 
 enum pass {
     WHOLE,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/store/sqlite_group.h"
 #include "collector/store/sqlite_private.h"
 
 /* What a group has of report ?1. The version and the system stay: the report was counted under them. */

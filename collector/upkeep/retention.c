@@ -7,6 +7,31 @@
 #include <time.h>
 
 #define DAY_MS INT64_C(86400000)
+
+static bool is_near(int64_t a_ms, int64_t b_ms) {
+    return a_ms - b_ms <= DAY_MS && b_ms - a_ms <= DAY_MS;
+}
+
+static enum clock_verdict trust(struct clock_trust *c, int64_t now_ms) {
+    *c = (struct clock_trust){.seen_ms = now_ms};
+    return CLOCK_TRUSTED;
+}
+
+enum clock_verdict retention_check_clock(struct clock_trust *c, int64_t now_ms, int64_t passed_ms) {
+    if (c->seen_ms > 0 && is_near(now_ms, c->seen_ms + passed_ms)) {
+        return trust(c, now_ms);
+    }
+    c->seen_ms += c->seen_ms > 0 ? passed_ms : 0;
+    bool stays = c->waited_ms > 0 && is_near(now_ms, c->other_ms + passed_ms);
+    c->waited_ms = stays ? c->waited_ms + passed_ms : 1;
+    c->other_ms = now_ms;
+    if (c->waited_ms > DAY_MS) {
+        return trust(c, now_ms);
+    }
+    return stays ? CLOCK_WAITS : CLOCK_JUMPED;
+}
+
+#define DAY_MS INT64_C(86400000)
 #define HOUR_MS INT64_C(3600000)
 #define REPORTS_OF_A_STEP 200
 #define LOOKS_OF_A_STORE 60 /* with one a minute: no mistake empties a store in less than an hour */
@@ -91,7 +116,7 @@ static bool clock_is_trusted(struct retention *r, struct store *store) {
     const struct clock_trust before = r->clock;
     int64_t now_ms = clock_ms(CLOCK_REALTIME), boot_ms = clock_ms(CLOCK_BOOTTIME);
     enum clock_verdict verdict =
-        clock_trust_look(&r->clock, now_ms, r->boot_ms > 0 ? boot_ms - r->boot_ms : 0);
+        retention_check_clock(&r->clock, now_ms, r->boot_ms > 0 ? boot_ms - r->boot_ms : 0);
     r->boot_ms = boot_ms;
     keep_clock(r, store);
     if (verdict == CLOCK_JUMPED) {

@@ -7,9 +7,9 @@
 #define COLLECTOR_RETENTION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "collector/store/store.h"
-#include "collector/upkeep/clock_trust.h"
 
 #define RETENTION_SETTING "retention_days"
 #define RETENTION_DAYS 90
@@ -21,6 +21,27 @@ bool retention_set_days(struct store *store, long days);
 
 /* Of a store that was just made: believes the clock. */
 bool retention_start(struct store *store);
+
+/* ---- whether the machine's clock is right: a wrong one would remove all reports ---------------- */
+
+/* The collector keeps these three numbers in the store. All zero: the store has none yet. */
+struct clock_trust {
+    int64_t seen_ms;   /* the last time that was believed */
+    int64_t other_ms;  /* the last time of a clock that differs */
+    int64_t waited_ms; /* for how long that clock has stayed; 0: there is none */
+};
+
+enum clock_verdict {
+    CLOCK_TRUSTED,
+    CLOCK_JUMPED, /* since the look before */
+    CLOCK_WAITS   /* it has jumped, and not stayed for a day */
+};
+
+/* One look. `now_ms`: what the clock says; `passed_ms`: what CLOCK_BOOTTIME says since the look before, 0 at
+ * the first look of a process. */
+enum clock_verdict retention_check_clock(struct clock_trust *c, int64_t now_ms, int64_t passed_ms);
+
+/* ---- steps ------------------------------------------------------------------------------------- */
 
 /* What one process knows; zeros at first. The writer's thread alone has it. */
 struct retention {

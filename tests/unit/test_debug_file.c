@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #include "debug_files.h"
-#include "uploader/debug_file.h"
+#include "uploader/symbols.h"
 
 static char folder[64];
 
@@ -35,7 +35,7 @@ static bool open_name(const char *name, struct debug_file *file, struct problem 
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     *why = (struct problem){0};
-    return debug_file_open(path, file, why);
+    return symbols_open_file(path, file, why);
 }
 
 static void refused(const char *name, const char *reason) {
@@ -122,7 +122,7 @@ static bool try_bytes(int memory, const unsigned char *data, size_t bytes) {
     assert_int_equal(ftruncate(memory, 0), 0);
     assert_int_equal(pwrite(memory, data, bytes, 0), bytes);
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-    bool opened = debug_file_open(path, &file, &why);
+    bool opened = symbols_open_file(path, &file, &why);
     if (opened) {
         close(file.fd);
     } else {

@@ -11,16 +11,16 @@
 
 #include <string.h>
 
-#include "uploader/otlp_headers.h"
+#include "uploader/export_send.h"
 
 static void headers(void **state) {
     struct otlp_headers h;
     (void)state;
-    otlp_headers_read("api-key=a1,  x-scope = b%20c%3D,Authorization=Basic%20Zm9v", &h);
+    export_send_read_headers("api-key=a1,  x-scope = b%20c%3D,Authorization=Basic%20Zm9v", &h);
     assert_int_equal(h.count, 2); /* a name has no space */
     assert_string_equal(h.line[0], "api-key: a1");
     assert_string_equal(h.line[1], "Authorization: Basic Zm9v");
-    otlp_headers_read("k=100%,b=%zz%4", &h);
+    export_send_read_headers("k=100%,b=%zz%4", &h);
     assert_int_equal(h.count, 2);
     assert_string_equal(h.line[0], "k: 100%");
     assert_string_equal(h.line[1], "b: %zz%4");
@@ -30,16 +30,16 @@ static void none(void **state) {
     char text[3 * OTLP_HEADER_BYTES];
     struct otlp_headers h;
     (void)state;
-    otlp_headers_read(NULL, &h);
+    export_send_read_headers(NULL, &h);
     assert_int_equal(h.count, 0);
-    otlp_headers_read(",=x,novalue,a=%0d%0aX: y,b=c\r\nX: y", &h);
+    export_send_read_headers(",=x,novalue,a=%0d%0aX: y,b=c\r\nX: y", &h);
     assert_int_equal(h.count, 0);
     memset(text, 'a', sizeof text);
     memcpy(text, "k=", 2);
     text[sizeof text - 1] = '\0';
-    otlp_headers_read(text, &h);
+    export_send_read_headers(text, &h);
     assert_int_equal(h.count, 0);
-    otlp_headers_read("a=1,a=2,a=3,a=4,a=5,a=6,a=7,a=8,a=9,a=10", &h);
+    export_send_read_headers("a=1,a=2,a=3,a=4,a=5,a=6,a=7,a=8,a=9,a=10", &h);
     assert_int_equal(h.count, OTLP_HEADERS_MAX);
 }
 

@@ -7,14 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define print_error cmocka_print_error /* the command has one, too */
 #include <cmocka.h>
+#undef print_error
 
-#include "uploader/retry.h"
+#include "uploader/send.h"
 
 static int64_t longest(unsigned attempt) {
     int64_t most = 0;
     for (uint64_t random = 0; random < 200000; random += 7) {
-        int64_t wait = retry_wait_ms(attempt, random, 0);
+        int64_t wait = send_retry_wait_ms(attempt, random, 0);
         assert_true(wait >= 0 && wait <= RETRY_MOST_MS);
         most = wait > most ? wait : most;
     }
@@ -33,16 +35,16 @@ static void the_range_doubles_up_to_its_limit(void **state) {
 
 static void the_least_wait_is_none(void **state) {
     (void)state;
-    assert_int_equal(retry_wait_ms(3, 0, 0), 0); /* full jitter */
+    assert_int_equal(send_retry_wait_ms(3, 0, 0), 0); /* full jitter */
 }
 
 static void no_wait_is_shorter_than_the_collector_says(void **state) {
     (void)state;
     for (uint64_t random = 0; random < 3000; random++) {
-        int64_t wait = retry_wait_ms(0, random, 5);
+        int64_t wait = send_retry_wait_ms(0, random, 5);
         assert_true(wait >= 5000 && wait <= 5000 + RETRY_FIRST_MS);
     }
-    assert_int_equal(retry_wait_ms(0, 0, -1), 0);
+    assert_int_equal(send_retry_wait_ms(0, 0, -1), 0);
 }
 
 int main(void) {

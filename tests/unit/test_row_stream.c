@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collector/report/row_stream.h"
+#include "collector/report/row.h"
 
 #define TEXT_BYTES ((size_t)5 << 20) /* more than the window */
 

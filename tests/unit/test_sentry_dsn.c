@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "uploader/sentry_dsn.h"
+#include "uploader/export_send.h"
 
 static void assert_dsn(const char *dsn, const char *address, const char *key) {
     struct sentry_dsn d;
-    assert_true(sentry_dsn_parse(dsn, &d));
+    assert_true(export_send_parse_dsn(dsn, &d));
     assert_string_equal(d.address, address);
     assert_string_equal(d.key, key);
 }
@@ -46,12 +46,12 @@ static void none(void **state) {
     char text[2 * SENTRY_DSN_BYTES];
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (sentry_dsn_parse(texts[i], &d)) {
+        if (export_send_parse_dsn(texts[i], &d)) {
             fail_msg("%s", texts[i]);
         }
     }
     snprintf(text, sizeof text, "https://k@%0*d/1", 2 * SENTRY_DSN_BYTES - 20, 1);
-    assert_false(sentry_dsn_parse(text, &d));
+    assert_false(export_send_parse_dsn(text, &d));
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/doctor/system_checks.h"
+#include "cli/doctor/checks.h"
 
 #include <dirent.h>
 #include <elf.h>

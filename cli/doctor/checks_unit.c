@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/doctor/unit_checks.h"
+#include "cli/doctor/checks.h"
 
 #include <limits.h>
 #include <stdio.h>

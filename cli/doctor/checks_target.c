@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/doctor/target_checks.h"
+#include "cli/doctor/checks.h"
 
 #include <errno.h>
 #include <fcntl.h>
