@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order of the reports stays, when one is removed. Worker.
+ * The table keeps the order in which reports were added. On the worker thread.
  */
 #include "publish/deferred.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fills the members of a report, a group of them in each function. Worker.
+ * Each function fills one group of the members of a report. On the worker thread.
  */
 #include "publish/describe.h"
 
@@ -10,7 +10,7 @@
 #include "turn/samples.h"
 
 #define THREADS_MANY 64
-#define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* the CPU use of less time says nothing */
+#define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* in less time, CPU use in percent says nothing */
 
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
@@ -58,7 +58,7 @@ static enum hd_report_kind kind_of(const struct hd_turn *turn) {
     return turn->state == HANGDOG_STATE_BACKGROUND ? HD_REPORT_BACKGROUND_HANG : HD_REPORT_HANG;
 }
 
-/* Of one CPU, since tracking of the turn started. */
+/* The CPU use of the process in percent of one CPU, since tracking of the turn started. */
 static double process_percent(const struct hd_turn *turn) {
     const struct hd_turn_times *times = &turn->times;
     uint64_t cpu_ns = times->process_cpu_ns - turn->before.process_cpu_ns;
@@ -106,8 +106,8 @@ static void describe_cost(const struct hd_turn *turn, const struct hd_facts *fac
 
 /* ---- of its samples --------------------------------------------------------------------------- */
 
-/* The newest sample that met the whole hot stack: it says how that stack was taken. Without any stack, the
- * newest sample of the turn, which may be older than the last one taken. */
+/* The newest sample that met the whole hot stack: it says how that stack was taken. If no sample has a stack,
+ * the newest entry of the timeline. The member `newest` may be later than the turn's end. */
 static const struct hd_timeline_entry *hot_sample(const struct hd_turn_samples *s,
                                                   const struct hd_hot_path *hot) {
     for (uint32_t i = s->timeline.count; i > hd_timeline_oldest(&s->timeline); i--) {
@@ -164,7 +164,7 @@ static void add_deadlock(const struct hd_run *run, const struct hd_turn *turn, b
     }
 }
 
-/* Figures of the control group, for the reader: they are not part of the thread's own time. */
+/* Figures of the control group inform the reader. They are not part of the thread's own time. */
 static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, struct hd_cause *cause) {
     for (unsigned i = 0; i < HD_PRESSURES; i++) {
         cause->stall_ns[i] =
@@ -174,16 +174,17 @@ static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, 
     cause->memory_limit = facts->memory_limit;
 }
 
-/* The turn's sums stay as they are: samples are still added to them. */
+/* Works on a copy of the turn's sums: the turn may still get samples. */
 static void describe_cause(struct hd_publisher *p, const struct hd_turn *turn, const struct hd_facts *facts,
                            bool complete, struct hd_cause *cause) {
     p->sums = turn->samples.sums;
-    hd_cause_limit(&p->sums, turn->times.duration_ns); /* a late stop may still be in them */
+    hd_cause_limit(&p->sums,
+                   turn->times.duration_ns); /* a stop that became known late is still in the sums */
     if (p->run->settings.without_paths) {
         hd_cause_forget_paths(&p->sums);
     }
-    p->sums.throttled_ns =
-        least(facts->throttled_ns - turn->before.throttled_ns, turn->times.duration_ns); /* of all CPUs */
+    p->sums.throttled_ns = least(facts->throttled_ns - turn->before.throttled_ns,
+                                 turn->times.duration_ns); /* summed over all CPUs */
     add_owner(turn, facts, &p->sums);
     hd_cause_decide(&p->sums, cause);
     cause->major_faults = growth(turn->before.major_faults, facts->major_faults);

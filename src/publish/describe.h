@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a turn, and what the worker has read, to the document of a report. Nothing is written. Worker.
+ * Makes the document of a report from a turn, and from facts that the worker has read. Writes no file. On the
+ * worker thread.
  */
 #ifndef HD_DESCRIBE_H
 #define HD_DESCRIBE_H
 
 #include "publish/publisher.h"
 
-/* A report and all that it points to. */
+/* A report, and all that its pointers refer to. */
 struct hd_description {
     struct hd_report report;
     struct hd_cause cause;
@@ -15,14 +16,14 @@ struct hd_description {
     struct hd_hot_path hot;
 };
 
-/* The turn so far, or the complete turn. */
+/* Describes the turn so far, or the complete turn. */
 void hd_describe_turn(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts,
                       bool complete, struct hd_description *d);
 
-/* A complete report of this kind with what all reports of the run have: program, machine, modules, scripts.
- */
+/* Makes a complete report of this kind, with the members that all reports of a run share: program, machine,
+ * modules, scripts. */
 void hd_describe_run(const struct hd_publisher *p, enum hd_report_kind kind, struct hd_report *r);
-/* Adds the other threads, and the figures of the process. */
+/* Add the other threads; the memory and the debugger of the process. */
 void hd_describe_threads(const struct hd_facts *facts, struct hd_report *r);
 void hd_describe_process(const struct hd_facts *facts, struct hd_report *r);
 

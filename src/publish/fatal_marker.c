@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The marker's first word is the hang's duration. Where XDG_RUNTIME_DIR or /dev/shm has a file of that name,
- * the word is there: they are memory. The file is mapped, and the monitor keeps the word current. Worker.
+ * The file's first word is the hang's duration, which the monitor keeps current by a mapping. XDG_RUNTIME_DIR
+ * and /dev/shm are in memory: a file of that name there has the word, if it can be created. On the worker
+ * thread.
  */
 #include "publish/fatal_marker.h"
 
@@ -21,7 +22,7 @@ static void remove_marker(const struct hd_publisher *p, const char *name) {
     }
 }
 
-/* A dead process's report may be gone, for the spool's limits: its marker goes, too. */
+/* Removes the marker of a dead process if its report is gone, for the spool's limits. */
 static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     const struct hd_publisher *p = ctx;
     char report[HD_SPOOL_NAME_BYTES];
@@ -61,8 +62,8 @@ static uint8_t *page_of(struct hd_publisher *p, const struct hd_turn *turn) {
     return p->marker_page[turn - p->turns->turn];
 }
 
-/* Writes before it maps: a store into a mapped page that the file system has no room for would be a SIGBUS.
- */
+/* Writes the duration before it maps the file. A store into a mapped page for which the disk has no room ends
+ * the program by SIGBUS. */
 static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
     struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -82,7 +83,8 @@ static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const cha
     }
 }
 
-/* The monitor may just be storing into the page: memory takes the file's place, never nothing. */
+/* The monitor may store into the page at this moment. So the page is never unmapped: memory of our own takes
+ * the place of the file. */
 static void unmap_duration(struct hd_publisher *p, const struct hd_turn *turn) {
     struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(p, turn);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions count by their module's build-id and their offset in it: these stay from run to run. Worker.
+ * A function is known by its module's build-id and its offset there: both are the same in each run. On the
+ * worker thread.
  */
 #include "publish/fingerprint.h"
 
@@ -9,10 +10,10 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-#define RULE 3 /* version of this rule: another rule gives other fingerprints */
+#define RULE 3 /* version of the rule: another rule gives other fingerprints */
 #define FRAMES 5
 
-/* The functions that count. */
+/* A kind of functions that count. */
 enum which {
     OWN,
     LIBRARYS,
@@ -25,7 +26,8 @@ static const struct hd_frame *frame_at(const struct hd_code *code, const struct 
     return &code->pool->node[hot->node[i]].frame;
 }
 
-/* The next hang of the same bug may have another function in less than half of the time. */
+/* True: frame `i` has half of the stack's time. With less, the next hang of the same bug may show another
+ * function. */
 static bool has_half(const struct hd_code *code, const struct hd_hot_path *hot, uint32_t i) {
     return code->pool->node[hot->node[i]].time_ns >= code->pool->node[hot->node[0]].time_ns / 2;
 }
@@ -75,7 +77,7 @@ static uint64_t mix_frame(const struct hd_code *code, uint64_t hash, const struc
     return hd_hash(hash, &start, sizeof start);
 }
 
-/* Mixes the innermost functions of a kind. *used: their number. */
+/* Mixes the innermost functions of this kind, at most FRAMES. *used: how many there are. */
 static uint64_t mix(const struct hd_code *code, uint64_t hash, const struct hd_hot_path *hot,
                     enum which which, unsigned *used) {
     *used = 0;
@@ -87,14 +89,15 @@ static uint64_t mix(const struct hd_code *code, uint64_t hash, const struct hd_h
     return hash;
 }
 
-/* A script's outermost function, which calls the loop as main does. */
+/* True: the outermost function of a script, which calls the loop as main does. */
 static bool is_main_script(const struct hd_code *code, const struct hd_frame *f) {
     const char *name = hd_script_name(code->scripts, f);
     return strcmp(name, "<module>") == 0 || strcmp(name, "main") == 0;
 }
 
-/* The program's only function is main, or the first function of a thread: it calls the loop, and is the same
- * in each hang. In a program of scripts, the interpreter has no function of the program's own. */
+/* True: the program's only function on the stack is main, or the first function of a thread. It calls the
+ * loop, so it is the same in each hang. In a program of scripts, no function of the interpreter is the
+ * program's own. */
 static bool is_only_main(const struct hd_code *code, const struct hd_hot_path *hot) {
     uint64_t first = 0;
     bool scripts = false, only = true;
@@ -135,8 +138,8 @@ uint64_t hd_fingerprint_of(const struct hd_code *code, const struct hd_hot_path 
     return hash;
 }
 
-/* JIT code has no module: the place in it counts, which means something in this run only. The innermost
- * function may be JIT code, of which the start is not known: no other stack is equal then. */
+/* JIT code has no module: its address is mixed instead, which identifies the code within this run. If the
+ * innermost function is JIT code, its start is not known, and the result is 0. */
 uint64_t hd_fingerprint_of_stack(const struct hd_code *code, const struct hd_hot_path *hot) {
     uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
     for (uint32_t i = hot->count; i > 0; i--) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A launch may turn out not to be a hang, so any hang goes before it. Among hangs, the longest goes first.
- * Worker.
+ * The record names a hang rather than a launch, which may prove to be no hang. Among hangs, it names the
+ * longest. On the worker thread.
  */
 #include "publish/open_record.h"
 
@@ -11,8 +11,9 @@ static bool is_launch(const struct hd_turn *turn) {
     return turn->state == HANGDOG_STATE_LAUNCH;
 }
 
-/* The monitor keeps the duration current from now on, by open_loop and open_start_ns. Readers take the other
- * members as they are once `state` says that the hang lasts. */
+/* From now on the monitor keeps the duration current; it finds the hang by open_loop and open_start_ns.
+ * Readers use the other members only while `state` says that the hang lasts: so `state` is stored first and
+ * last. */
 static void name_hang(struct hd_run *run, const struct hd_turn *turn) {
     struct hd_record_open *open = &run->record->open;
     atomic_store_explicit(&open->state, HD_RECORD_NO_HANG, memory_order_release);

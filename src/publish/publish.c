@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
  * The life of a hang's report in the spool. The process may die between any two writes: cli/settle then
- * finishes the report by the record. So the order of the writes is a contract. Worker.
+ * finishes the report by the record. So the order of the writes is a contract. On the worker thread.
  */
 #include "publish/publish.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "publish/caps.h"
+#include "publish/deferred.h"
 #include "publish/describe.h"
 #include "publish/open_record.h"
+#include "publish/repeat.h"
 #include "publish/spool_failure.h"
 #include "record/uuid.h"
 #include "report/outbox_writer.h"
 
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
-#define LONG_FRAME 0x6672616d65ULL /* a long frame does not repeat a hang of the same stack */
+#define LONG_FRAME \
+    0x6672616d65ULL /* mixed into the fingerprint: a long frame does not repeat a hang of the same stack */
 
 /* ---- the program's view ----------------------------------------------------------------------- */
 
@@ -40,7 +44,7 @@ static void update_marker(struct hd_publisher *p, struct hd_turn *turn, bool ove
 
 /* ---- caps ------------------------------------------------------------------------------------- */
 
-/* Counts the reports in the spool, so that a program that is started again and again keeps to the cap. */
+/* The count comes from the spool: a restart of the program does not lift the cap. */
 static bool day_allows(struct hd_publisher *p) {
     uint32_t per_day = p->run->settings.reports_per_day;
     uint64_t now_ns = hd_os_now_ns();
@@ -98,17 +102,17 @@ bool hd_publish_is_certain(const struct hd_run *run, const struct hd_turn *turn)
            w->generation == turn->loop.generation;
 }
 
-/* Readers see the report, unless its loop is not certain yet. False: the table of deferred reports is full.
- */
+/* Writes the report; it is deferred while its loop is not certain. False: the table of deferred reports is
+ * full. */
 static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
     bool certain = hd_publish_is_certain(p->run, turn);
-    if (certain) { /* readers find the loop's reports in the order of the hangs */
+    if (certain) { /* earlier reports first: readers find them in the order of the hangs */
         hd_publish_certain(p, turn->loop.slot, turn->loop.generation);
     }
     turn->report.published |= !p->run->settings.deferred || certain;
     bool deferred = !turn->report.published;
     bool was_deferred = hd_deferred_remove(&p->deferred, turn->report.id);
-    if (!deferred && was_deferred) { /* the new file replaces the released one */
+    if (!deferred && was_deferred) { /* first, so that the new file replaces it */
         hd_spool_release(&p->spool, turn->report.id);
     }
     if (deferred && p->deferred.count == HD_DEFERRED_MAX) {
@@ -124,10 +128,11 @@ static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struc
 
 static void withdraw(struct hd_publisher *p, const uint8_t *id) {
     hd_spool_withdraw(&p->spool, id);
-    hd_caps_give_back(&p->caps); /* the start of the hang took one report of the day */
+    hd_caps_give_back(&p->caps); /* the start of the hang counted as a report of the day */
 }
 
-/* False: the report is suppressed. A complete report has the number of those suppressed before it. */
+/* Writes the report if the caps allow it. False: it is suppressed. The next complete report says how many
+ * were. */
 static bool write_within_caps(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
     bool allowed =
         turn->report.within_caps && (!r->complete || fingerprint_allows(p, r)) && write_turn(p, turn, r);
@@ -145,56 +150,68 @@ static bool write_within_caps(struct hd_publisher *p, struct hd_turn *turn, cons
 
 /* ---- a hang ----------------------------------------------------------------------------------- */
 
-/* Reports sort by their ids, and so by the starts of their hangs. A launch may start before the run. */
+/* Reports sort by their ids, and so by the starts of their hangs. The id of a launch is not earlier than the
+ * run. */
 void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn) {
     uint64_t run_ns = p->run->record->options.started_wall_ns, start_ns = turn->times.start_wall_ns;
     turn->report.opened = true;
     hd_uuid_make_at(turn->report.id, start_ns > run_ns ? start_ns : run_ns);
 }
 
-/* A turn that ended while the program runs on ended in the loop's own wait: that proves the loop. */
+/* A turn that ended while the program still runs ended in the loop's own wait, which proves the loop. */
 static bool is_unsure(const struct hd_run *run, const struct hd_turn *turn, bool complete) {
     return run->settings.deferred && !hd_publish_is_certain(run, turn) &&
            (!complete || atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed));
 }
 
-static void compare_with_before(struct hd_publisher *p, struct hd_report *r, uint64_t stack) {
+static void mark_repeat(struct hd_publisher *p, struct hd_report *r, uint64_t stack) {
     if (hd_repeat_matches(&p->before, r, stack) && hd_spool_has(&p->spool, p->before.id)) {
         r->brief = true;
         memcpy(r->repeat_of, p->before.id, sizeof r->repeat_of);
     }
 }
 
+static void write_open(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r, bool first) {
+    bool written = write_within_caps(p, turn, r);
+    if (!first) {
+        post_event(p, turn, HANGDOG_EVENT_UPDATE, !written);
+    }
+    if (written) {
+        update_marker(p, turn, false);
+    }
+}
+
+/* Removes the marker before the write: a process that exits during the write did not die in the hang. */
+static void write_complete(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r,
+                           uint64_t stack) {
+    update_marker(p, turn, true);
+    bool written = write_within_caps(p, turn, r);
+    post_event(p, turn, HANGDOG_EVENT_END, !written);
+    hd_open_record_close(p->run, p->turns, turn);
+    if (written && !r->brief) { /* a brief report has no samples: later repeats refer to a full one */
+        hd_repeat_store(&p->before, r, stack);
+    }
+}
+
 void hd_publish(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts, bool complete) {
     struct hd_description d;
-    struct hd_report *r = &d.report;
     hd_describe_turn(p, turn, facts, complete, &d);
-    r->unsure = is_unsure(p->run, turn, complete);
+    d.report.unsure = is_unsure(p->run, turn, complete);
     bool first = turn->report.written_age_ns == 0;
-    if (first && !complete) { /* the program learns of the hang before a slow disk has the report */
+    if (first && !complete) { /* the program learns of the hang even if the disk is slow */
         post_event(p, turn, HANGDOG_EVENT_START, false);
     }
     turn->report.written_age_ns = turn->times.duration_ns > 0 ? turn->times.duration_ns : 1;
     hd_open_record_update(p->run, turn, complete);
     uint64_t stack = hd_fingerprint_of_stack(&p->code, &d.hot);
-    compare_with_before(p, r, stack);
+    mark_repeat(p, &d.report, stack);
     if (first && !turn->report.within_caps) {
         turn->report.within_caps = day_allows(p);
     }
-    if (complete) { /* a process that exits during the write did not die in the hang */
-        update_marker(p, turn, true);
-    }
-    bool allowed = write_within_caps(p, turn, r);
-    if (!first || complete) {
-        post_event(p, turn, complete ? HANGDOG_EVENT_END : HANGDOG_EVENT_UPDATE, !allowed);
-    }
     if (complete) {
-        hd_open_record_close(p->run, p->turns, turn);
-    } else if (allowed) {
-        update_marker(p, turn, false);
-    }
-    if (complete && allowed && !r->brief) { /* later repeats refer to this report, not to a brief one */
-        hd_repeat_store(&p->before, r, stack);
+        write_complete(p, turn, &d.report, stack);
+    } else {
+        write_open(p, turn, &d.report, first);
     }
 }
 
@@ -234,7 +251,7 @@ void hd_publish_certain(struct hd_publisher *p, uint8_t slot, uint32_t generatio
     count_dropped(p);
 }
 
-/* The turn with this report has not ended. */
+/* True: the hang with this report is still open. */
 static bool lasts(const struct hd_turns *turns, const uint8_t *id) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         const struct hd_turn *turn = &turns->turn[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report of the run itself. Worker, at the end of the run.
+ * The report of the run itself. On the worker thread, at the end of the run.
  */
 #include "publish/publish.h"
 
@@ -24,7 +24,7 @@ static void settle_deferred(struct hd_publisher *p) {
     p->deferred.count = 0;
 }
 
-/* The session id is in the record first: a runner that writes the report once more replaces this file. */
+/* Stores the session id in the record first: a runner that writes the report once more replaces this file. */
 static void write_session(struct hd_publisher *p, const struct hd_session *s,
                           const struct hd_monitor_cost *cost) {
     struct hd_record *record = p->run->record;
@@ -40,7 +40,8 @@ static void write_session(struct hd_publisher *p, const struct hd_session *s,
     if (rc != 0) {
         hd_spool_failure_store(p->run, rc);
     }
-    atomic_store(&record->status.session_written, rc == 0); /* last: the next start writes a missing one */
+    atomic_store(&record->status.session_written,
+                 rc == 0); /* stored last: until then, the next start of a run would write the report */
 }
 
 void hd_publish_session(struct hd_publisher *p) {
@@ -52,7 +53,7 @@ void hd_publish_session(struct hd_publisher *p) {
             return;
         }
     } else if (p->run->settings.deferred) {
-        return; /* the runner writes it, for any end of the program */
+        return; /* the runner writes it, whatever ends the program */
     }
     struct hd_session s;
     struct hd_monitor_cost cost;

@@ -14,7 +14,7 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-#define HD_FATAL_MARKER_BYTES 4096u /* a page, which a file may be mapped over */
+#define HD_FATAL_MARKER_BYTES 4096u /* a page, in whose place a file may be mapped */
 
 struct hd_publisher {
     struct hd_run *run;
@@ -28,15 +28,16 @@ struct hd_publisher {
     struct hd_repeat before;
     /* A page for the fatal marker of each turn: its file is mapped there, else memory of our own. */
     uint8_t (*marker_page)[HD_FATAL_MARKER_BYTES];
-    int marker_fd; /* folder settings.runtime, for fatal markers; negative: there is none */
+    int marker_fd; /* descriptor of the folder settings.runtime, for fatal markers; negative: there is no such
+                      folder */
     /* buffers of one report at a time */
     struct hd_cause_sums sums;
     struct hd_report_scratch *scratch;
 };
 
-/* The worker reads these just before it has a report written. */
+/* Facts that the worker reads just before a report is written. */
 struct hd_facts {
-    /* The other threads, when they were captured last: for the newest hang. A lock's owner comes first. */
+    /* The other threads, as captured last: for the newest hang. The owner of a lock comes first. */
     const struct hd_thread_record *threads;
     const struct hd_frame *thread_frames;
     uint32_t thread_count, threads_left_out;
@@ -45,7 +46,7 @@ struct hd_facts {
     uint64_t worker_cpu_ns;
     bool debugger;
     uint64_t major_faults; /* of the loop's thread; 0: it has ended */
-    /* The process's control group; of the system where the group has no such figures. */
+    /* The control group of the process; the whole system, if the group has no such figures. */
     uint64_t throttled_ns, stall_ns[HD_PRESSURES];
     uint64_t memory_used, memory_limit; /* 0: no limit */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A longer hang has more to say, and is reported in full. Worker.
+ * A longer hang has more to say, and is reported in full. On the worker thread.
  */
 #include "publish/repeat.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a hang repeats the newest one that was reported in full. Pure. Worker.
+ * Whether a hang repeats the newest full report. Its own report is then brief. Pure. On the worker thread.
  */
 #ifndef HD_REPEAT_H
 #define HD_REPEAT_H
@@ -15,7 +15,7 @@ struct hd_repeat {
     uint8_t id[HD_UUID_BYTES];
 };
 
-/* True: report `r` with this stack repeats that one and is hardly longer. */
+/* True: report `r` with this stack repeats the one before, and is hardly longer. */
 bool hd_repeat_matches(const struct hd_repeat *before, const struct hd_report *r, uint64_t stack);
 void hd_repeat_store(struct hd_repeat *before, const struct hd_report *r, uint64_t stack);
 

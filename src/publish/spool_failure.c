@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The journal's socket never blocks: where it is full, the line is lost. Worker.
+ * The journal's socket never blocks: where it is full, the line is lost. On the worker thread.
  */
 #include "publish/spool_failure.h"
 
@@ -54,7 +54,8 @@ static void write_line(const struct hd_settings *s, int error) {
 void hd_spool_failure_store(const struct hd_run *run, int rc) {
     int32_t none = 0; /* later failures follow from the first one, and say less */
     atomic_compare_exchange_strong(&run->record->losses.spool_error, &none, -rc);
-    struct hd_record *journal = run->settings.journal; /* one line for all processes of a server */
+    struct hd_record *journal =
+        run->settings.journal; /* shared by all processes of a server: one line is enough */
     if (journal != NULL && atomic_exchange(&journal->shared.failure_printed, 1) == 0) {
         write_line(&run->settings, -rc);
     }

@@ -1,13 +1,75 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charges each sample's time to the call tree, the timeline and the sums of the cause. Worker.
+ * Charges each sample's time to the call tree, the timeline and the sums of the cause. On the worker thread.
  */
 #include "turn/samples.h"
 
 #include <string.h>
 
 #include "os/ticks.h"
-#include "turn/weigh.h"
+
+/* ---- the sums of the cause -------------------------------------------------------------------- */
+
+/* The time that a sample is charged for. */
+struct span {
+    uint64_t ns;
+    uint64_t covered_ns;         /* the last part of `ns`, in which the statistics grew from `from` to `to` */
+    const struct hd_sched *from; /* NULL: not known */
+    const struct hd_sched *to;   /* NULL: not known */
+    uint8_t end_state;           /* enum hd_run_state: of the thread at the end of the span */
+};
+
+static bool is_running(uint8_t state) {
+    return state == HD_RUN_RUNNING || state == HD_RUN_RUNNABLE;
+}
+
+static bool is_blocked(uint8_t state) {
+    return state == HD_RUN_BLOCKED || state == HD_RUN_UNINTERRUPTIBLE;
+}
+
+static uint64_t growth(uint64_t from, uint64_t to) {
+    return to > from ? to - from : 0;
+}
+
+/* A thread that is found running may have been blocked in between: for the time in which it neither ran nor
+ * waited for a CPU. Statistics that cover only the last part of the span are taken to be true of all of it. A
+ * thread that waits for a CPU at the end has a delay that the statistics do not have yet. */
+static void move_blocked_time(struct hd_turn_samples *s, struct hd_probe *probe, const struct span *span) {
+    bool left_cpu = span->to->slices != span->from->slices || is_blocked(span->end_state);
+    uint64_t known_ns = probe->cpu_ns + probe->delay_ns;
+    if (is_running(probe->state) && left_cpu && span->end_state != HD_RUN_RUNNABLE &&
+        known_ns < span->covered_ns) {
+        probe->for_ns = (uint64_t)((double)known_ns / (double)span->covered_ns * (double)span->ns);
+        s->between_ns += span->ns - probe->for_ns;
+        s->sums.total_ns += span->ns - probe->for_ns;
+    }
+}
+
+/* Adds the probe to the sums, and stores its times. */
+static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struct span *span) {
+    bool known =
+        span->from != NULL && span->to != NULL && hd_sched_known(span->from) && hd_sched_known(span->to);
+    probe->for_ns = span->ns;
+    probe->cpu_ns = known ? growth(span->from->cpu_ns, span->to->cpu_ns) : 0;
+    probe->delay_ns = known ? growth(span->from->delay_ns, span->to->delay_ns) : 0;
+    if (known) {
+        move_blocked_time(s, probe, span);
+    }
+    hd_cause_add(&s->sums, probe);
+}
+
+/* Charges between_ns to the wait that a sample nearby found. Without such a sample the time belongs to no
+ * kind of cause. */
+static void weigh_between(struct hd_turn_samples *s) {
+    if (s->between_ns > 0 && s->blocked.for_ns > 0) {
+        struct hd_probe probe = s->blocked;
+        probe.for_ns = s->between_ns;
+        probe.cpu_ns = probe.delay_ns = 0;
+        s->sums.total_ns -= s->between_ns; /* hd_cause_add adds it again */
+        hd_cause_add(&s->sums, &probe);
+        s->between_ns = 0;
+    }
+}
 
 /* ---- one sample after the other --------------------------------------------------------------- */
 
@@ -15,7 +77,8 @@ static uint16_t entry_cut(uint32_t cut) {
     return cut < UINT16_MAX ? (uint16_t)cut : UINT16_MAX;
 }
 
-/* A stop came while the newest sample was taken: the sample before that one was charged for it. */
+/* A stop came while the newest sample was taken. The sample before was charged for that time: takes it off.
+ */
 static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
     if (s->timeline.count > 1) {
         struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, s->timeline.count - 2);
@@ -27,9 +90,9 @@ static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
 }
 
 /* A sample finds a thread running or waiting for a CPU, at one instant. The statistics say how the thread
- * shared its time between the two, and the timeline shows as many samples of each, as the cause does. */
+ * shared the time between the two. The timeline shows each state for as long, to agree with the cause. */
 static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
-    if (hd_weigh_is_running(e->state)) {
+    if (is_running(e->state)) {
         const struct hd_probe *known = &s->newest.probe;
         s->starved_ns += (int64_t)known->delay_ns;
         if (known->cpu_ns + known->delay_ns > 0) {
@@ -54,10 +117,9 @@ static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t
     }
     ns = stopped_ns < ns ? ns - stopped_ns : 0;
     hd_tree_charge(&s->tree, newest->leaf, ns);
-    hd_weigh_evidence(
-        s, &newest->probe,
-        &(struct hd_weigh_span){
-            .ns = ns, .covered_ns = ns, .from = &newest->sched, .to = sched, .end_state = end_state});
+    weigh(s, &newest->probe,
+          &(struct span){
+              .ns = ns, .covered_ns = ns, .from = &newest->sched, .to = sched, .end_state = end_state});
     if (s->timeline.count > 0) {
         struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, s->timeline.count - 1);
         e->for_ns = ns;
@@ -77,14 +139,14 @@ static void charge_before_first(struct hd_turn *turn, uint64_t excluded_ns) {
     ns = excluded_ns < ns ? ns - excluded_ns : 0;
     hd_tree_charge(&s->tree, s->newest.leaf, ns);
     s->before_ns = ns;
-    struct hd_probe evidence = s->newest.probe;
+    struct hd_probe probe = s->newest.probe;
     uint64_t uncovered_ns = s->first.at_ns > from_ns ? s->first.at_ns - from_ns : 0;
-    hd_weigh_evidence(s, &evidence,
-                      &(struct hd_weigh_span){.ns = ns,
-                                              .covered_ns = ns > uncovered_ns ? ns - uncovered_ns : 0,
-                                              .from = s->first.known ? &s->first.sched : NULL,
-                                              .to = &s->newest.sched,
-                                              .end_state = s->newest.state});
+    weigh(s, &probe,
+          &(struct span){.ns = ns,
+                         .covered_ns = ns > uncovered_ns ? ns - uncovered_ns : 0,
+                         .from = s->first.known ? &s->first.sched : NULL,
+                         .to = &s->newest.sched,
+                         .end_state = s->newest.state});
 }
 
 static void add_to_timeline(struct hd_turn_samples *s) {
@@ -110,10 +172,10 @@ void hd_samples_add(struct hd_turn *turn, const struct hd_sample *sample, uint64
         charge_before_first(turn, excluded_ns);
         s->stopped_ns = excluded_ns;
     }
-    if (hd_weigh_is_blocked(sample->state)) {
+    if (is_blocked(sample->state)) {
         s->blocked = sample->probe;
         s->blocked.for_ns = 1;
-        hd_weigh_between(s);
+        weigh_between(s);
     }
 }
 
@@ -163,8 +225,8 @@ void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer) {
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* The newest samples were taken after the turn's end. Takes them back and puts the remaining ones in order.
- */
+/* Takes back the samples that were taken after the turn's end. Puts the remaining entries of the timeline in
+ * order. */
 static void drop_later(struct hd_turn *turn, uint64_t end_ns, uint64_t excluded_ns) {
     struct hd_turn_samples *s = &turn->samples;
     struct hd_timeline_entry left[HD_TIMELINE];
@@ -191,12 +253,12 @@ void hd_samples_settle(struct hd_turn *turn, uint64_t at_ns, uint64_t excluded_n
                        const struct hd_sched *sched) {
     struct hd_turn_samples *s = &turn->samples;
     if (s->newest.valid && at_ns < s->newest.at_ns) {
-        hd_weigh_between(s);
+        weigh_between(s);
         drop_later(turn, at_ns, excluded_ns);
         return;
     }
     charge_newest(s, at_ns, excluded_ns, sched, HD_RUN_RUNNING);
-    hd_weigh_between(s);
+    weigh_between(s);
 }
 
 void hd_samples_limit(struct hd_turn *turn) {

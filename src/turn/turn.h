@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The turns that are sampled, and what the samples of each add up to. A turn becomes a hang when its report
- * is opened. Values in, values out: no clock, no file, no allocation. Worker.
+ * is opened. Values in, values out: no clock, no file, no allocation. On the worker thread.
  */
 #ifndef HD_TURN_H
 #define HD_TURN_H
@@ -12,13 +12,13 @@
 #include "turn/timeline.h"
 #include "watch/message.h"
 
-#define HD_FRAMES_MAX 256                  /* of one stack, without the functions of scripts */
+#define HD_FRAMES_MAX 256                  /* frames of one stack, without the functions of scripts */
 #define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1) /* one more: a turn may end before the monitor sees it */
 
-/* The loop, as it was when the turn started. Another loop may have taken its slot since. */
+/* The loop at the start of the turn. Another loop may have taken its slot since. */
 struct hd_turn_loop {
     uint8_t slot;        /* hd_watch_at() */
-    uint32_t generation; /* of the slot */
+    uint32_t generation; /* of the slot: its loops are counted */
     hd_thread_id thread;
     const char *scheme; /* how the loop is watched, in the schema's words */
     char name[32];
@@ -34,9 +34,10 @@ struct hd_turn_times {
     uint64_t threshold_ns;
 };
 
-/* Counters of the process and its group when tracking of the turn started. The report has their growth. */
+/* Counters of the process and its control group when tracking of the turn started. The report has their
+ * growth since. */
 struct hd_turn_baseline {
-    uint64_t age_ns; /* of the turn */
+    uint64_t age_ns; /* age of the turn */
     uint64_t background_ns;
     uint64_t process_cpu_ns, monitor_cpu_ns, worker_cpu_ns;
     uint64_t throttled_ns;
@@ -45,7 +46,7 @@ struct hd_turn_baseline {
     struct hd_capture_cost captures;
 };
 
-/* The newest message's figures of what the watch itself costs. */
+/* The cost of the watch so far, from the newest message. */
 struct hd_turn_cost {
     struct hd_capture_cost captures;
     uint64_t monitor_cpu_ns;
@@ -53,7 +54,7 @@ struct hd_turn_cost {
     bool degraded;
 };
 
-/* One sample. It describes the thread until the next sample. */
+/* One sample. It counts for the time until the next sample. */
 struct hd_sample {
     bool valid;
     uint64_t at_ns;
@@ -79,39 +80,39 @@ struct hd_turn_samples {
     struct hd_cause_sums sums;
     struct hd_timeline timeline;
     struct hd_sample newest;
-    bool has_stack;      /* of any sample so far */
+    bool has_stack;      /* some sample has a stack */
     uint32_t known_leaf; /* of the newest sample with a stack */
     struct hd_turn_first first;
     uint64_t before_ns;      /* from the turn's start to the first sample: charged to that sample */
-    uint64_t stopped_ns;     /* the part of excluded_ns before the newest sample */
-    uint64_t age_ns;         /* of the turn at the newest sample, without stopped_ns */
-    bool same;               /* the newest sample proves the one before it */
-    struct hd_probe blocked; /* the newest that found the thread blocked; for_ns is 0: there is none */
-    uint64_t between_ns;     /* blocked between samples that found it running; `blocked` gets this time */
-    int64_t starved_ns;      /* waited for a CPU while found running: not yet in the timeline */
+    uint64_t stopped_ns;     /* stops before the newest sample */
+    uint64_t age_ns;         /* age of the turn at the newest sample, without stops */
+    bool same;               /* the thread has not run between the two newest samples */
+    struct hd_probe blocked; /* the newest sample that found the thread blocked; for_ns is 0: there is none */
+    uint64_t between_ns;     /* time that the thread was blocked between samples that found it running */
+    int64_t starved_ns; /* time that the thread waited for a CPU, and that the timeline does not show yet */
 };
 
-/* The other threads, when they were last captured for this turn. */
+/* The threads of the process, when they were last captured for this turn. */
 struct hd_turn_threads {
     uint32_t count;                    /* threads of the process; 0: not captured */
     int32_t deadlock[HD_DEADLOCK_MAX]; /* a ring of threads that wait for each other */
     uint32_t deadlock_count;
 };
 
-/* The turn's report, and how far it is written: src/publish has these. */
+/* The state of the turn's report; src/publish writes it. */
 struct hd_turn_report {
-    bool opened;      /* the turn is a hang: a report of it exists */
+    bool opened;      /* the turn is a hang, and a report of it exists */
     bool within_caps; /* the caps allow the report */
     bool published;   /* readers see the report: it is not deferred */
     uint8_t id[HD_UUID_BYTES];
-    uint64_t written_age_ns; /* the turn's age at the last write; 0: not written */
+    uint64_t written_age_ns; /* age of the turn at the last write; 0: nothing is written */
     int marker;              /* descriptor + 1 of the fatal marker; 0: none */
-    int mapped;              /* the same of the file with the duration: the marker, or another one */
+    int mapped; /* descriptor + 1 of the file that has the duration: the marker or another file */
 };
 
 struct hd_turn {
-    bool used;       /* else the entry is free */
-    bool not_a_hang; /* however long: evidence says so */
+    bool used;       /* false: the entry is free */
+    bool not_a_hang; /* its evidence says so, however long the turn is */
     uint8_t state, activity;
     struct hd_turn_loop loop;
     struct hd_turn_times times;
@@ -122,12 +123,11 @@ struct hd_turn {
     struct hd_turn_report report;
 };
 
-/* Their trees share one pool of nodes. */
+/* The table of turns. Their trees share one pool of nodes. */
 struct hd_turns {
     struct hd_turn turn[HD_TURNS_MAX];
     struct hd_tree_pool pool;
-    struct hd_tree
-        *profile; /* the CPU profile's tree in the same pool: a turn may take its nodes. NULL: none */
+    struct hd_tree *profile; /* the CPU profile's tree, whose nodes a turn may take; NULL: there is none */
 };
 
 /* `t` is zeroed. */
@@ -139,9 +139,15 @@ struct hd_turn *hd_turns_find(struct hd_turns *t, uint8_t slot, uint32_t generat
 /* A new turn of this loop, with an empty tree and zeros. It replaces a turn of the same loop. NULL: the table
  * is full. */
 struct hd_turn *hd_turns_start(struct hd_turns *t, uint8_t slot, uint32_t generation);
-/* The loop was not watched in the first `unseen_ns` of the turn: no sample saw them. */
+/* No sample saw the first `unseen_ns` of the turn: its loop was not watched yet. */
 void hd_turn_add_unseen(struct hd_turn *turn, uint64_t unseen_ns);
 void hd_turn_free(struct hd_turn *turn);
+
+/* Adds a stack, innermost frame first, to the turn's tree: there is always room for the whole stack. Returns
+ * its leaf.
+ */
+uint32_t hd_turns_add_stack(struct hd_turns *t, struct hd_turn *turn, const struct hd_frame *frames,
+                            uint32_t count, uint64_t at_ns);
 
 bool hd_turns_is_empty(const struct hd_turns *t);
 bool hd_turns_has_hang(const struct hd_turns *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A watched thread's wait used no CPU time: the time since goes to the next stack that ran. Of any other
- * thread only the waits are known. Each is charged for the time before it. Worker.
+ * A watched thread is sampled while it runs: each stack is charged for the CPU time before it, and a wait for
+ * none. Of any other thread only the waits are read: a wait is charged instead. On the worker thread.
  */
 #include "worker/cpu_profile.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor measures the use of the process, and says when to start, sample and report. Worker: may wait
- * for the disk.
+ * The monitor measures the use of the process, and says when to start, sample and report. On the worker
+ * thread: may wait for the disk.
  */
 #include "worker/cpu_report.h"
 
@@ -23,7 +23,8 @@ static void drop(struct hd_worker *worker) {
     hd_cpu_profile_drop(&worker->profile, &worker->turns);
 }
 
-/* An open hang has a report of its own: then nothing starts. The period before the start counts, too. */
+/* Starts no profile while a hang is open: the hang has a report of its own. The report also has the period
+ * before. */
 static void start(struct hd_worker *worker, uint64_t period_ns) {
     drop(worker);
     if (hd_turns_has_hang(&worker->turns)) {
@@ -54,8 +55,8 @@ static void add_sample(struct hd_worker *worker, const struct hd_message *msg, c
     }
 }
 
-/* Reads the thread's stack where it waits. While the thread runs its stack is not known: that time is charged
- * to no function. */
+/* Reads the stack of a thread that waits. The stack of a running thread is not known: its time is charged to
+ * no function. */
 static void read_waiting(struct hd_worker *worker) {
     struct hd_cpu_profile *p = &worker->profile;
     struct hd_target target = {0};
@@ -102,7 +103,7 @@ static void describe_cause(struct hd_cause *cause, const struct hd_cpu_use_share
     cause->syscall_nr = HD_SYSCALL_NONE;
 }
 
-/* Captures all threads, this one first: its share is that of the whole period. */
+/* Captures all threads, the profile's first. Its share is that of the whole period. */
 static void describe_threads(struct hd_worker *worker, const struct hd_cpu_use_shares *s,
                              struct hd_report *r) {
     struct hd_threads *threads = &worker->threads;

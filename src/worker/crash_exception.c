@@ -3,15 +3,15 @@
  * libstdc++ keeps a list of the exceptions that a thread handles; the uncaught one is on it. The list is the
  * thread's own, so the thread itself asks libstdc++ for its address. The worker reads all else from memory,
  * by reads that may fail. It does not call what(), which is the program's code. Two classes of the standard
- * library have the text at a known offset, and so have classes derived from them. Worker.
+ * library have the text at a known offset, and so have classes derived from them. On the worker thread.
  *
  * The layouts are those of the C++ ABI and of libstdc++ (unwind-cxx.h), on all 64-bit machines.
  */
 #include "worker/crash_exception.h"
 
-#define ABORT_FRAMES 12u                           /* there are about five from abort() to libstdc++ */
+#define ABORT_FRAMES 12u                           /* from abort() to libstdc++ there are about five */
 #define CLASS_PRIMARY UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
-#define CLASS_DEPENDENT (CLASS_PRIMARY + 1)        /* thrown again by std::rethrow_exception */
+#define CLASS_DEPENDENT (CLASS_PRIMARY + 1)        /* an exception thrown again, by std::rethrow_exception */
 #define WHAT_SLOT 2u                               /* index of what() in std::exception's virtual functions */
 #define STRING_HEADER 24u                          /* length, capacity, references: in front of the text */
 #define STRING_BYTES_MAX (UINT64_C(1) << 24)
@@ -26,11 +26,11 @@ static bool read_u64(const struct hd_modules *m, uint64_t at, uint64_t *value) {
     return hd_memory_read(&m->memory, at, value, sizeof *value);
 }
 
-/* The module libstdc++, if a function that ends a program for an exception is on the stack; else -1. Only
- * then is it safe to let the thread call libstdc++: it has just used its list, and does not have malloc's
- * lock. */
+/* Returns the module libstdc++ if one function on the stack ends a program for an exception; else -1. Only
+ * then is it safe to let the thread call libstdc++: the thread has just used its list, and does not have
+ * malloc's lock. */
 static int find_runtime(struct hd_modules *m, const struct hd_frame *frames, uint32_t count) {
-    /* the second: an exception would leave a function that is noexcept */
+    /* the second ends it as an exception would leave a noexcept function */
     static const char ends[][24] = {"_ZSt9terminatev", "__gxx_personality_v0"};
     for (uint32_t i = 0; i < count && i < ABORT_FRAMES; i++) {
         int module = frames[i].start != 0 ? hd_modules_at(m, frames[i].start) : -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The uncaught C++ exception behind an abort. Worker: no allocation.
+ * The uncaught C++ exception behind an abort. On the worker thread.
  */
 #ifndef HD_WORKER_CRASH_EXCEPTION_H
 #define HD_WORKER_CRASH_EXCEPTION_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread that crashed waits in its signal handler: its stack is read in place. Worker: may wait for the
- * disk.
+ * The thread that crashed waits in its signal handler: its stack is read in place. On the worker thread: may
+ * wait for the disk.
  */
 #include "worker/crash_report.h"
 
@@ -34,7 +34,7 @@ static uint32_t copy_stack(const struct hd_memory *memory, uint64_t from, uint8_
     return bytes;
 }
 
-/* A call of an address without code, such as a null pointer: the report is to name the caller. */
+/* The program called an address without code, such as a null pointer: the report names the caller. */
 static void leave_bad_call(const struct hd_memory *memory, struct hd_regs *regs, const uint8_t *stack) {
     uint8_t byte;
     if (!hd_memory_read(memory, regs->pc, &byte, sizeof byte)) {
@@ -66,7 +66,7 @@ static uint32_t unwind(struct hd_stacks *s, const struct hd_crash *crash, uint8_
 
 /* ---- the report ------------------------------------------------------------------------------- */
 
-/* Withdraws the reports of open hangs: the crash's report has the longest hang, too. */
+/* Withdraws the reports of open hangs: the crash report says how long the longest of them was. */
 static void take_over_hangs(struct hd_worker *worker, struct hd_report *r, uint64_t at_ns) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         struct hd_turn *turn = &worker->turns.turn[i];
@@ -125,7 +125,8 @@ void hd_crash_report(struct hd_worker *worker) {
         hd_crash_exception_read(&s->modules, s->frames, count, &exception);
     }
     hd_tree_init(&tree, &worker->turns.pool);
-    hd_tree_charge(&tree, hd_tree_add(&tree, s->frames, count, crash->at_ns), 1); /* the only stack */
+    hd_tree_charge(&tree, hd_tree_add(&tree, s->frames, count, crash->at_ns),
+                   1); /* any time serves: it is the only stack */
     write_report(worker, crash, &walk, &exception, &tree);
     hd_tree_free(&tree);
     hd_crash_written();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A job of the worker: the report of a crash. Worker.
+ * A job of the worker: the report of a crash. On the worker thread.
  */
 #ifndef HD_WORKER_CRASH_REPORT_H
 #define HD_WORKER_CRASH_REPORT_H

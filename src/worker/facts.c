@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every group of figures has its own files in /proc and the control group. Worker.
+ * The facts come from the captured threads, from /proc, and from files of the control group. On the worker
+ * thread.
  */
 #include "worker/facts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the facts of a report, just before it is written. Worker.
+ * Reads the facts of a report, just before it is written. On the worker thread.
  */
 #ifndef HD_WORKER_FACTS_H
 #define HD_WORKER_FACTS_H
@@ -9,11 +9,11 @@
 #include "worker/host.h"
 #include "worker/threads.h"
 
-/* The threads and the process as they were captured last; the other facts are zero. */
+/* Takes the threads and the process as they were captured last. Sets all other facts to zero. */
 void hd_facts_take(const struct hd_threads *threads, const struct hd_process *process,
                    struct hd_facts *facts);
 
-/* Counters now of the turn's thread, of the worker and of the control group. */
+/* Reads the present counters of the turn's thread, the worker and the control group. */
 void hd_facts_read_counters(const struct hd_probe_context *probe, const struct hd_turn *turn,
                             struct hd_facts *facts);
 

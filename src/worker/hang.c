@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor decides when a hang opens and ends. The worker corrects that by what it has learned since.
- * Worker.
+ * The monitor decides when a hang opens and ends. The worker knows more by the time it reads the message, and
+ * corrects that. On
+ * the worker thread.
  */
 #include "worker/hang.h"
 
@@ -10,7 +11,7 @@
 #include "worker/blocked.h"
 #include "worker/facts.h"
 
-#define FREEZE_NS (5 * HD_NS_PER_S) /* age at which a hang is reported although its loop is not certain */
+#define FREEZE_NS (5 * HD_NS_PER_S) /* at this age a hang is reported even if its loop is not certain */
 
 void hd_hang_ignore(const struct hd_run *run, struct hd_turn *turn, uint64_t ticks) {
     struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
@@ -52,15 +53,16 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     turn->activity = hd_activity_is_idle(msg->activity) ? turn->activity : msg->activity;
     turn->times.threshold_ns = msg->threshold_ns;
     take_message(turn, msg);
-    if (s->age_ns > msg->duration_ns) { /* the sample of the same look is a little younger than the look */
+    if (s->age_ns > msg->duration_ns) { /* a sample of the same look is a little later */
         turn->times.duration_ns = s->age_ns;
     }
     bool launch = turn->state == HANGDOG_STATE_LAUNCH;
     if (s->newest.valid && !launch && !turn->not_a_hang &&
         hd_blocked_is_served(worker->run, &worker->probe, turn, &s->newest)) {
-        hd_hang_ignore(worker->run, turn, msg->start_ticks); /* the serving thread was busy at the sample */
+        hd_hang_ignore(worker->run, turn,
+                       msg->start_ticks); /* at the sample, the thread that serves was busy */
     }
-    if (turn->not_a_hang) { /* the monitor sent the message before it knew */
+    if (turn->not_a_hang) { /* the monitor did not know yet */
         return;
     }
     hd_publish_open(&worker->publisher, turn);
@@ -71,8 +73,8 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
 
 /* ---- while it lasts --------------------------------------------------------------------------- */
 
-/* In a freeze without an end, the loop may never wait again, and so never be certain. Evidence for the loop
- * is then enough. Makes the report due. */
+/* The loop of a freeze may never wait again, and so never be certain: evidence for the loop is enough then.
+ * Makes the report due. */
 static void publish_freeze(const struct hd_run *run, struct hd_turn *turn) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     bool evidence = w->generation == turn->loop.generation &&
@@ -88,7 +90,8 @@ static void update(struct hd_worker *worker, struct hd_turn *turn) {
     turn->times.duration_ns = s->age_ns;
     turn->times.process_cpu_ns = hd_os_process_cpu_ns();
     bool waits_for_thread = s->same && hd_evidence_awaited_tid(&s->newest.probe) != 0;
-    if (waits_for_thread && turn->threads.deadlock_count == 0) { /* the ring may have closed since */
+    if (waits_for_thread &&
+        turn->threads.deadlock_count == 0) { /* a ring of waiting threads may have closed since */
         capture_threads(worker, turn);
     }
     publish(worker, turn, false);
@@ -109,8 +112,8 @@ void hd_hang_update_all(struct hd_worker *worker) {
 
 /* ---- its end ---------------------------------------------------------------------------------- */
 
-/* The program ended before this thread had a loop: it was not launching, it lives so. The loops are those of
- * other threads. */
+/* True: the program ended before this thread had a loop. It was not launching: other threads have the loops.
+ */
 static bool ends_without_loop(const struct hd_run *run, const struct hd_turn *turn) {
     const struct hd_loop *loop = &hd_watch_at(&run->watches, turn->loop.slot)->loop;
     return run->settings.deferred && !turn->report.published && turn->state == HANGDOG_STATE_LAUNCH &&
@@ -119,24 +122,24 @@ static bool ends_without_loop(const struct hd_run *run, const struct hd_turn *tu
            !atomic_load_explicit(&loop->found.has_evidence, memory_order_relaxed);
 }
 
-/* A program that worked for so long before it had a loop was not launching. */
+/* True: the program worked for so long before it had a loop that it was not launching. */
 static bool known_too_late(const struct hd_run *run, const struct hd_turn *turn) {
     uint64_t limit_ns = run->settings.launch_known_ns;
     return limit_ns != 0 && turn->state == HANGDOG_STATE_LAUNCH &&
            hd_os_now_ns() - turn->times.start_ns > limit_ns;
 }
 
-/* From the loop's counter to the monitor's clock. 0: there is no such time, or the worker was delayed between
- * its readings of the two. */
+/* Converts a time of the loop's counter to the monitor's clock. 0: `ticks` is 0, or the worker was delayed
+ * between its readings of the two. */
 static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
     uint64_t before_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), now_ns = hd_os_now_ns();
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     return ticks != 0 && now_ns - before_ns < HD_NS_PER_MS ? now_ns - hd_ticks_to_ns(now - ticks, rate) : 0;
 }
 
-/* When the turn ended. While the message was on its way, a wait may have proved to be the loop's. The turn
- * ended when that wait started; a launch ended at the first wait. The message's time stays where a stop must
- * be subtracted, or where another hang may have followed the wait. */
+/* Returns the turn's end. While the message was on its way, a wait may have proved to be the loop's. The turn
+ * then ended when that wait started, a launch when the first wait did. The message's time stays where a stop
+ * must be subtracted, or where another hang may have followed the wait. */
 static uint64_t end_of(const struct hd_run *run, const struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     const struct hd_loop *loop = &w->loop;
@@ -174,7 +177,7 @@ void hd_hang_end(struct hd_worker *worker, struct hd_turn *turn, const struct hd
     hd_turn_free(turn);
 }
 
-/* A frame of a loop that is not certain is not deferred: it has no report. */
+/* A frame has a report only if its loop is certain: such reports are never deferred. */
 void hd_hang_frame(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_settings *settings = &worker->run->settings;
     bool certain = hd_publish_is_certain(worker->run, turn);

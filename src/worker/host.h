@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program and the system, for the head of each report. Worker.
+ * The program and the system, for the head of each report. On the worker thread.
  */
 #ifndef HD_WORKER_HOST_H
 #define HD_WORKER_HOST_H
@@ -8,7 +8,7 @@
 #include "report/report.h"
 #include "watch/run.h"
 
-/* The structs point to the texts. */
+/* `app` and `host` point to the texts. */
 struct hd_program_facts {
     struct hd_app app;
     struct hd_host host;
@@ -21,8 +21,8 @@ struct hd_process {
     bool debugger;      /* a debugger is attached */
 };
 
-/* Once, at the worker's start. Also names the program in the record, which the process that settles a dead
- * one reads. `proc_fd`: /proc/self. */
+/* Reads all of it, at the worker's start. Stores the program's name in the record: settle, which finishes the
+ * reports of a dead process, has no other. `proc_fd`: descriptor of /proc/self. */
 void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
                   struct hd_modules *modules);
 void hd_host_read_process(int proc_fd, struct hd_process *process);

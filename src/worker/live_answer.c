@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocked threads are read in place. A running thread has no such stack: if its turn is sampled, its newest
- * sample serves. An open hang uses the same set of threads, and gets the newer ones. Worker.
+ * Blocked threads are read in place. A running thread cannot be read so: if its turn is sampled, the newest
+ * sample serves. An open hang uses the same set of threads, and gets the newer ones. On the worker thread.
  */
 #include "worker/live_answer.h"
 
@@ -14,7 +14,7 @@
 
 struct out {
     char *buffer;
-    size_t size, used; /* used: of the whole document, also what did not fit */
+    size_t size, used; /* used: size of the whole document, of which `size` bytes fit */
 };
 
 static int put(void *ctx, const char *bytes, size_t n) {

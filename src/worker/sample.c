@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the stack, then the wait: what the thread waits for, whether another thread serves its loop. Worker.
+ * Reads the stack, then the wait: what the thread waits for, whether another thread serves its loop. On the
+ * worker thread.
  */
 #include "worker/sample.h"
 
 #include "cause/linux/child.h"
 #include "cause/linux/lock.h"
-#include "turn/capacity.h"
 #include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/hang.h"
@@ -24,7 +24,7 @@ static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const 
     const struct hd_frame *frames = worker->stacks.frames;
     uint32_t count = hd_stacks_read(&worker->stacks, turn->loop.thread, c, &walk);
     hd_cpu_profile_add(&worker->profile, &worker->turns.pool, turn->loop.thread, c, &walk, frames, count);
-    now->leaf = hd_capacity_add_stack(&worker->turns, turn, frames, count, c->at_ns);
+    now->leaf = hd_turns_add_stack(&worker->turns, turn, frames, count, c->at_ns);
     now->way = c->way;
     now->stop = walk.stop;
     now->depth = walk.stop == HD_STOP_ROOT ? walk.count + walk.cut : 0;
@@ -32,7 +32,7 @@ static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const 
     return count;
 }
 
-/* The owner of Python's global lock, and a running garbage collector, may change while the stack stays the
+/* Python's global lock may get another owner, and a garbage collection may start, while the stack stays the
  * same. */
 static void read_python(const struct hd_scripts *scripts, int tid, struct hd_probe *e) {
     int owner;
@@ -59,7 +59,7 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
     read_python(&worker->stacks.scripts, tid, &now->probe);
 }
 
-/* The stack is the one before, but a lock may have another owner, and a child the terminal. */
+/* The stack is the same as before. But a lock may have got another owner, and a child the terminal. */
 static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                             struct hd_sample *now) {
     int tid = hd_thread_id_tid(turn->loop.thread);
@@ -87,7 +87,7 @@ static void check_wait(struct hd_worker *worker, struct hd_turn *turn, const str
         hd_blocked_send(worker->run, &worker->probe, turn, c, now->depth);
     }
     if (now->probe.not_a_hang && (!now->served || turn->state != HANGDOG_STATE_LAUNCH)) {
-        hd_hang_ignore(worker->run, turn, msg->start_ticks); /* a launch works between such waits */
+        hd_hang_ignore(worker->run, turn, msg->start_ticks); /* a launch may wait so, and work in between */
     }
 }
 
@@ -124,7 +124,7 @@ void hd_sample_add_late(struct hd_worker *worker, struct hd_turn *turn, const st
         store_changed(worker->run, turn, hd_os_now_ns());
     }
     hd_samples_answer(turn, &answer);
-    turn->report.written_age_ns /= had_stack ? 1 : 2; /* a report without a stack is soon written again */
+    turn->report.written_age_ns /= had_stack ? 1 : 2; /* a report without a stack is due sooner */
 }
 
 void hd_sample_try(struct hd_worker *worker, const struct hd_capture *c) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The unwinder's frames, then the functions of Python and JavaScript among them. Worker.
+ * Adds functions of Python and JavaScript to the frames of the unwinder. On the worker thread.
  */
 #include "worker/stacks.h"
 
@@ -8,8 +8,8 @@
 
 #define CHECK_MODULES_NS (1 * HD_NS_PER_S) /* a check takes some 50 us */
 
-/* As a thread leaves the kernel, a signal of the program's may come before ours: its handler has not run yet.
- * Drops the handler; the frame above the signal frame is where the thread was. */
+/* As a thread leaves the kernel, a signal of the program's may come before ours: the handler is on the stack
+ * and has not run. Drops the handler and its signal frame; the frame above is where the thread was. */
 static void drop_handlers(struct hd_frame *f, struct hd_walk *walk) {
     while (walk->count > 2 && f[0].trust == HD_TRUST_CONTEXT && f[0].pc == f[0].start &&
            f[2].trust == HD_TRUST_SIGNAL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the copy of a stack to its frames. Worker.
+ * Reads the frames of a copied stack. On the worker thread.
  */
 #ifndef HD_WORKER_STACKS_H
 #define HD_WORKER_STACKS_H
@@ -16,21 +16,21 @@ struct hd_stacks {
     struct hd_unwinder *unwinder;
     struct hd_scripts scripts;
     struct hd_frame
-        frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX]; /* of the stack read last, innermost first */
+        frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX]; /* innermost first, of the stack that was read last */
 };
 
 /* Unwinds a capture into s->frames. A capture without a stack has no frames; walk->stop says why. */
 void hd_stacks_unwind(struct hd_stacks *s, const struct hd_capture *c, struct hd_walk *walk);
 
-/* The same, with the functions of scripts among the frames. Returns the number of frames. */
+/* Unwinds a capture, and adds the functions of scripts. Returns the number of frames. */
 uint32_t hd_stacks_read(struct hd_stacks *s, hd_thread_id thread, const struct hd_capture *c,
                         struct hd_walk *walk);
 
-/* Looks for modules that were unloaded, whose addresses another module may have by now. `keep`: a tree still
- * has frames in them. */
+/* Drops modules that were unloaded: another module may have their addresses by now. `keep`: keeps their
+ * entries, for a tree has frames in them. */
 void hd_stacks_check_modules(struct hd_stacks *s, bool keep);
 
-/* A walk that ends where the copy was cut off has not met unreadable memory. */
+/* Returns why the walk ended. If the copy was cut off, it ended there, and not at unreadable memory. */
 static inline uint8_t hd_stacks_stop(const struct hd_walk *walk, const struct hd_capture *c) {
     return walk->stop == HD_STOP_UNREADABLE && c->truncated ? HD_STOP_LIMIT : walk->stop;
 }

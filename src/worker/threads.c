@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A blocked thread is read in place. A running one has a share of a CPU, and the functions of a script if it
- * runs one: these need no stack. Worker.
+ * runs one: these need no stack. On the worker thread.
  */
 #include "worker/threads.h"
 
@@ -17,8 +17,8 @@
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
 #define FRAMES_PER_THREAD 128
-#define MIXED_PER_THREAD 192         /* with the functions of scripts among them */
-#define READ_NS (100 * HD_NS_PER_US) /* the time that two readings of a clock take is less */
+#define MIXED_PER_THREAD 192         /* the same, with the functions of scripts */
+#define READ_NS (100 * HD_NS_PER_US) /* two readings of a clock take less */
 
 /* ---- the list --------------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static void add_thread(struct hd_threads *t, hd_thread_id thread) {
 static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
     t->count = t->left_out = t->frames_used = 0;
     add_thread(t, first);
-    add_thread(t, watched); /* another loop's hang, which uses the same set, lists it */
+    add_thread(t, watched); /* the set may serve a hang of another loop, too */
     struct hd_proc_tasks tasks;
     hd_proc_tasks_start(&tasks, t->probe->proc_fd);
     for (int tid; (tid = hd_proc_tasks_next(&tasks)) != 0;) {
@@ -61,7 +61,7 @@ static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_i
 static void read_name(const struct hd_threads *t, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
     long n = hd_proc_read_task(t->probe->proc_fd, hd_thread_id_tid(r->thread), "comm", comm, sizeof comm);
-    comm[n > 0 ? n - 1 : 0] = '\0'; /* ends with a newline */
+    comm[n > 0 ? n - 1 : 0] = '\0'; /* the file ends with a newline */
     memcpy(r->name, comm, sizeof r->name);
 }
 
@@ -78,7 +78,7 @@ static void store_frames(struct hd_threads *t, struct hd_thread_record *r, uint3
     t->frames_used += count;
 }
 
-/* The first thread, which may own a lock, also has the file that its call works on. */
+/* Reads the file that the call of the first thread works on: that thread may own a lock. */
 static void read_path(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
     if (r == t->thread && !t->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
         hd_probe_file(t->probe, hd_thread_id_tid(r->thread), c, t->first_path)) {
@@ -133,7 +133,8 @@ static void read_running_script(struct hd_threads *t, struct hd_thread_record *r
 
 /* ---- a thread without a stack ----------------------------------------------------------------- */
 
-/* A thread's clock is exact at each reading. Its scheduling statistics change only at a tick. */
+/* Reads the thread's CPU clock, which is exact. Its scheduling statistics change only at a tick of the
+ * kernel. */
 static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
@@ -160,7 +161,7 @@ static void read_share(struct hd_thread_record *r, struct hd_thread_seen *first)
     }
 }
 
-/* Any user may read a thread's state, also where its call is not readable. */
+/* Returns the thread's state, which any process may read, even if it may not read the thread's call. */
 static uint8_t state_of(const struct hd_target *target, int error) {
     enum hd_run_state state;
     if (error == -EAGAIN) {
@@ -174,7 +175,7 @@ static uint8_t state_of(const struct hd_target *target, int error) {
 
 /* ---- all threads ------------------------------------------------------------------------------ */
 
-/* False: the thread ran, and may be blocked at a second try. */
+/* False: the thread runs. It may be blocked at a second try. */
 static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *seen) {
     struct hd_target target = {0};
     struct hd_capture c;
@@ -203,8 +204,8 @@ static void wait_until(uint64_t until_ns) {
     hd_os.futex_wait(&word, 0, until_ns, false);
 }
 
-/* True: a thread ran, other than the watched one, which has samples. The first two threads may own a lock,
- * and are always captured; the others as far as the time allows. */
+/* True: a second try makes sense, for a thread runs that has no samples. The first two threads are always
+ * captured, for they may own a lock; the others as far as the time allows. */
 static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_ns) {
     bool again = false;
     for (uint32_t i = 0; i < t->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * All threads of the process but ours, captured for one report: of a hang, a crash, CPU use, or a live
- * report. No thread gets a signal. Worker.
+ * report. No thread gets a signal. On the worker thread.
  */
 #ifndef HD_WORKER_THREADS_H
 #define HD_WORKER_THREADS_H
@@ -17,8 +17,8 @@
 struct hd_thread_seen {
     uint64_t cpu_ns;
     union {
-        uint64_t at_ns;  /* of a running thread: time of the first try; 0: not known */
-        uint64_t slices; /* of a thread whose stack was read: its statistics then */
+        uint64_t at_ns;  /* of a running thread: the time of the first try; 0: there was none yet */
+        uint64_t slices; /* of a thread with a stack: its statistics when the stack was read */
     };
 };
 
@@ -37,20 +37,19 @@ struct hd_threads {
     uint8_t stack[HD_STACK_BYTES_MAX]; /* buffer for one thread at a time */
 };
 
-/* Captures all threads: `first`, which may own a lock, then the `watched` one, then the others. Takes up to
- * 25 ms. Running threads get a second try after 20 ms; such a thread has a share of a CPU and no stack. */
+/* Captures all threads within 25 ms: `first`, which may own a lock, then `watched`, then the others. After 20
+ * ms running threads get a second try. A thread that runs then has a share of a CPU and no stack. */
 void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first);
 
-/* Among the captured threads, finds a ring of them that wait for each other, and that `thread` is in or waits
- * for.
- */
+/* Finds a ring of captured threads that wait for each other. `thread` is in the ring, or waits for a thread
+ * in it. */
 void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out);
 
-/* The thread that uses most of a CPU in the next 20 ms. Overwrites the captured set. Maybe HD_THREAD_ID_NONE.
- */
+/* Finds the thread that uses most of a CPU in the next 20 ms; HD_THREAD_ID_NONE: no thread uses any.
+ * Overwrites the captured set. */
 hd_thread_id hd_threads_busiest(struct hd_threads *t);
 
-/* True: the thread, which was off its CPU with these statistics, has not run since. */
+/* True: the thread has not run since it had these statistics. */
 bool hd_threads_has_not_run(hd_thread_id thread, const struct hd_sched *since);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads what a turn is compared with at its end: counters of the process and its group. Worker.
+ * Reads the counters of the process and its control group. The report has their growth since. On the worker
+ * thread.
  */
 #include "worker/tracking.h"
 

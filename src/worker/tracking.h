@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The turn that a message of the monitor starts. Worker.
+ * Makes a turn of the monitor's message that one is to be sampled. On the worker thread.
  */
 #ifndef HD_WORKER_TRACKING_H
 #define HD_WORKER_TRACKING_H
@@ -8,7 +8,7 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-/* NULL: too many turns are followed. The turn is only counted then. */
+/* Starts to add up the turn. NULL: the worker follows too many turns already. */
 struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *run,
                                   const struct hd_probe_context *probe, const struct hd_message *msg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loop of the worker thread: takes each message of the monitor, then the requests of other threads, then
- * writes the reports that are due. Worker.
+ * The worker thread: handles each message of the monitor, then the requests of other threads. Then it writes
+ * the reports that are due.
  */
 #include "worker/worker.h"
 
@@ -33,7 +33,7 @@ void hd_worker_give_run(struct hd_worker *worker, struct hd_run *run) {
     worker->run = run;
 }
 
-/* Each part gets pointers to the parts that it works with. */
+/* Gives each part pointers to the parts that it works with. */
 static void connect(struct hd_worker *worker) {
     uint8_t *more = (uint8_t *)worker + round_up(sizeof *worker);
     struct hd_publisher *p = &worker->publisher;
@@ -54,7 +54,7 @@ static void connect(struct hd_worker *worker) {
     p->scratch = (struct hd_report_scratch *)(void *)more;
 }
 
-/* The program changes its root folder: keeps no descriptor by which a path could leave the new one. */
+/* The program has changed its root folder: replaces descriptors by which a path could leave the new root. */
 static void confine(void *ctx) {
     struct hd_worker *worker = ctx;
     hd_capture_files_confine();
@@ -63,12 +63,12 @@ static void confine(void *ctx) {
     worker->publisher.marker_fd = hd_private_table_confine(worker->publisher.marker_fd);
 }
 
-/* The main thread may wait for an answer while the worker is still at its start. */
+/* Answers the main thread, which may have to wait until the worker has the same rights. */
 static void follow_early(const struct hd_worker *worker) {
     (void)hd_follow_answer(worker->run, HD_RUN_WORKER, NULL, NULL);
 }
 
-/* Opens a file for the program's exec, which finds it by the worker's descriptor table. */
+/* Opens the file that the program's exec needs. The exec finds it in the worker's descriptor table. */
 static void open_kept_file(const struct hd_worker *worker) {
     const char *path = worker->run->settings.kept_file;
     struct hd_channel *channel = &worker->run->channel;
@@ -79,7 +79,7 @@ static void open_kept_file(const struct hd_worker *worker) {
     }
 }
 
-/* A failure is in the record; the program is not disturbed. */
+/* Only the record gets a failure: the program must not be disturbed. */
 static void open_spool(struct hd_publisher *p) {
     const struct hd_settings *settings = &p->run->settings;
     int rc = hd_spool_open(&p->spool, settings->spool);
@@ -89,7 +89,7 @@ static void open_spool(struct hd_publisher *p) {
     }
 }
 
-/* On the worker thread, whose descriptor table gets all that is opened here. */
+/* Runs on the worker thread: its descriptor table gets all that is opened here. */
 static void start(struct hd_worker *worker) {
     struct hd_stacks *stacks = &worker->stacks;
     const char *runtime = worker->run->settings.runtime;
@@ -137,8 +137,8 @@ static void recognise(struct hd_worker *worker) {
     }
 }
 
-/* The newest waits may speak against the loop whose reports are deferred. A loop that is not certain is
- * judged each second: what is due within the next second is judged now. */
+/* Judges the newest waits: they may speak against the loop whose reports are deferred. Such a loop is judged
+ * each second, so all that is due within a second is due now. */
 static void recognise_last(struct hd_worker *worker) {
     const struct hd_recogniser *r = &worker->run->ports.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
@@ -224,7 +224,7 @@ static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
     case HD_MSG_CPU_DROP:
         hd_cpu_report_handle(worker, msg, c);
         break;
-    default: /* of a turn that is not followed */
+    default: /* the message is of a turn that is not followed */
         break;
     }
     return true;

@@ -13,7 +13,7 @@ struct hd_worker; /* worker/state.h */
 /* Bytes of memory that the thread needs: struct hd_worker, aligned to a page, and buffers behind it. */
 size_t hd_worker_bytes(void);
 
-/* Before the thread starts, in that memory, which is zero. */
+/* Call it before the thread starts. The memory is zero but for this. */
 void hd_worker_give_run(struct hd_worker *worker, struct hd_run *run);
 
 /* The thread's function. `memory`: the struct hd_worker. */

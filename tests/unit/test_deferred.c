@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is published and what is held back: reports that wait for their loop to be sure, more of them than the
- * worker remembers; and more of one kind than may be shown in ten minutes, or of any in a day.
+ * Which reports readers see. Some are deferred until their loop is certain, and the table of them is full at
+ * some time. The caps suppress others: too many of one fingerprint, or of one day.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,7 @@
 
 #include "folder.h"
 #include "os/os.h"
+#include "publish/deferred.h"
 #include "publish/publish.h"
 #include "record/uuid.h"
 
@@ -91,7 +92,7 @@ static struct hd_turn *begun(uint64_t number) {
     return h;
 }
 
-/* As long as any, told while it lasts and at its end. */
+/* Published while it lasts, and at its end. */
 static void run_to_end(struct hd_turn *h) {
     hd_publish(p, h, &facts, false);
     h->times.duration_ns = HANG_NS;
@@ -100,7 +101,7 @@ static void run_to_end(struct hd_turn *h) {
     h->used = false;
 }
 
-/* All in one function. */
+/* All hangs are in one function. */
 static void hang(uint64_t number) {
     static const struct hd_frame frame = {.pc = 0x1010, .start = 0x1000};
     struct hd_turn *h = begun(number);
@@ -151,7 +152,7 @@ static int fake_clock(int clock, struct timespec *time) {
     return 0;
 }
 
-/* So many of `count` hangs more are shown. */
+/* Has `count` more hangs. Returns how many of them readers see. */
 static unsigned shown(unsigned count) {
     static uint64_t number;
     unsigned before = files(".json");
@@ -172,7 +173,7 @@ static void of_one_kind_some_are_shown_and_one_more_every_ten_minutes(void **sta
     assert_int_equal(shown(1), 0);
     clock_ns += 1;
     assert_int_equal(shown(2), 1);
-    clock_ns += 2 * 600 * HD_NS_PER_S + 300 * HD_NS_PER_S; /* and the half of one, which is kept */
+    clock_ns += 2 * 600 * HD_NS_PER_S + 300 * HD_NS_PER_S; /* and half of a token, which is kept */
     assert_int_equal(shown(4), 2);
     clock_ns += 300 * HD_NS_PER_S;
     assert_int_equal(shown(2), 1);
@@ -193,7 +194,7 @@ static void without_a_stack_none_is_of_anothers_kind(void **state) {
     assert_int_equal(atomic_load(&record.losses.suppressed), 2); /* by the day's cap */
 }
 
-/* What went for the spool's limit was written today all the same. */
+/* Reports that the spool's limit has removed count for the day, too. */
 static void a_small_spool_does_not_lift_the_cap_of_a_day(void **state) {
     (void)state;
     run->settings.deferred = false;
@@ -232,14 +233,14 @@ static void deferred_reports_of_no_loop_do_not_count_for_the_day(void **state) {
     assert_int_equal(files(".held"), 1);
 }
 
-/* As far ahead of the true one, by which files are dated, as the other clock says. */
+/* Ahead of the true clock, which dates files, by the time of the other clock. */
 static int fake_wall_clock(uint64_t *ns) {
     int r = true_wall_clock(ns);
     *ns += clock_ns;
     return r;
 }
 
-/* Counted anew now and then: nothing is started again. */
+/* The worker counts the day's reports again and again; the program is not started anew. */
 static void the_cap_of_a_day_is_over_when_the_day_is(void **state) {
     (void)state;
     clock_ns = 1;

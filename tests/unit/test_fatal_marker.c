@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The note beside the report of a hang that lasts: whoever can lock it says that its process died.
+ * The fatal marker next to the report of a hang that lasts: a reader that can lock it knows that the process
+ * died.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ static uint8_t marker_page[HD_TURNS_MAX][HD_FATAL_MARKER_BYTES]
     __attribute__((aligned(HD_FATAL_MARKER_BYTES)));
 static struct hd_turn *hang;
 static struct hd_os_calls real;
-static char folder[] = "/tmp/hangdog-note-XXXXXX";
+static char folder[] = "/tmp/hangdog-marker-XXXXXX";
 
 static int set_up(void **state) {
     (void)state;
@@ -55,7 +56,7 @@ static int tear_down(void **state) {
     hd_os = real;
     close(publisher.spool.dir_fd);
     free(run);
-    return rmdir(folder); /* nothing of ours is left */
+    return rmdir(folder); /* no file of ours remains */
 }
 
 /* How many files of this kind are there; of them, how many can be locked. */
@@ -86,7 +87,7 @@ static int lock_while_seen(int fd, int operation) {
     return real.flock(fd, operation);
 }
 
-static void a_note_is_seen_only_while_it_is_locked(void **state) {
+static void readers_see_a_marker_only_while_it_is_locked(void **state) {
     unsigned lockable;
     (void)state;
     hd_os.flock = lock_while_seen;
@@ -106,7 +107,7 @@ static int is_locked_elsewhere(int fd, int operation) {
     return -EWOULDBLOCK;
 }
 
-static void a_note_that_cannot_be_locked_is_left_by_the_next_update(void **state) {
+static void a_marker_that_cannot_be_locked_is_created_by_the_next_update(void **state) {
     unsigned lockable;
     (void)state;
     hd_os.flock = is_locked_elsewhere;
@@ -122,8 +123,8 @@ static void a_note_that_cannot_be_locked_is_left_by_the_next_update(void **state
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_note_is_seen_only_while_it_is_locked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_note_that_cannot_be_locked_is_left_by_the_next_update, set_up,
+        cmocka_unit_test_setup_teardown(readers_see_a_marker_only_while_it_is_locked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_marker_that_cannot_be_locked_is_created_by_the_next_update, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

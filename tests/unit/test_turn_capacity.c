@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "hangdog/hangdog.h"
-#include "turn/capacity.h"
 #include "turn/samples.h"
 
 #define INTERVAL (50 * HD_NS_PER_MS)
@@ -144,7 +143,7 @@ static void sample(struct ref_hang *r, const uint32_t *stack, uint32_t count, ui
     }
     struct hd_sample now = {.valid = true, .at_ns = at_ns, .state = HD_RUN_BLOCKED};
     bool folds = HD_TREE_POOL_NODES - turns.pool.used < count;
-    now.leaf = hd_capacity_add_stack(&turns, h, frames, count, at_ns);
+    now.leaf = hd_turns_add_stack(&turns, h, frames, count, at_ns);
     r->last = r->root;
     for (uint32_t i = 0; i < count; i++) {
         r->last = ref_step(r->last, stack[i], true);

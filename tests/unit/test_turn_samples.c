@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "turn/capacity.h"
 #include "turn/samples.h"
 
 #define INTERVAL (50 * HD_NS_PER_MS)
@@ -42,7 +41,7 @@ static struct hd_turn *start_running(uint64_t at_ns) {
 /* One frame of a function that starts at `function`. */
 static uint32_t add_stack(struct hd_turn *h, uint64_t function, uint64_t at_ns) {
     const struct hd_frame frame = {.start = function, .pc = function};
-    return hd_capacity_add_stack(&turns, h, &frame, 1, at_ns);
+    return hd_turns_add_stack(&turns, h, &frame, 1, at_ns);
 }
 
 static void sample(struct hd_turn *h, uint64_t at_ns) {
@@ -208,7 +207,7 @@ static void unanswered(struct hd_turn *h, uint64_t at_ns) {
                             .state = HD_RUN_RUNNING,
                             .way = HD_WAY_KERNEL,
                             .stop = HD_STOP_NO_ANSWER};
-    now.leaf = hd_capacity_add_stack(&turns, h, NULL, 0, at_ns);
+    now.leaf = hd_turns_add_stack(&turns, h, NULL, 0, at_ns);
     hd_samples_add(h, &now, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * In a pool, the first free thread waits for events by the loop's epoll instance. The others wait for a lock
- * until they may: that is no hang. Worker.
+ * until they may: that is no hang. On the worker thread.
  */
 #include "worker/blocked.h"
 
@@ -14,8 +14,8 @@
 
 #define SERVERS_MAX 64 /* threads whose calls are read; each takes some 4 us */
 
-/* A shell whose command has the terminal waits for that command, not for events. The terminal is read now:
- * for a sample of earlier that is valid only if the thread has not run since. */
+/* True: the call site is still that of the sample. A shell waits for a command while that has the terminal.
+ * The terminal is read now, which is valid for an earlier sample only if the thread has not run since. */
 static bool is_of_now(const struct hd_probe_context *probe, const struct hd_turn *turn,
                       const struct hd_capture *c) {
     return hd_own_terminal(probe->proc_fd) == 0 || hd_threads_has_not_run(turn->loop.thread, &c->sched);
@@ -54,18 +54,17 @@ static bool another_waits_by(int proc_fd, hd_thread_id thread, int32_t epoll) {
     return waits;
 }
 
-/* A thread that was woken, and waits for a CPU, has not run either: the kernel shows no call of such a
- * thread. */
+/* True: the thread is still blocked. A thread that was woken and waits for a CPU has not run either, but the
+ * kernel shows no call of it. */
 static bool still_waits(int proc_fd, hd_thread_id thread, const struct hd_sched *since) {
     struct hd_capture call;
     return hd_thread_syscall(proc_fd, hd_thread_id_tid(thread), &call) && call.syscall_nr == SYS_futex &&
            hd_threads_has_not_run(thread, since);
 }
 
-/* The thread must wait for a lock without an owner, at a call site of the loop's pool. The order of the two
- * reads matters: the thread still waits after another thread was seen to serve the loop. That other thread
- * may just be busy, or be without a CPU: then the next sample is checked too, even an equal one
- * (wants_equal). */
+/* The thread must wait for a lock without an owner, at a call site of the loop's pool. Another thread must
+ * serve the loop; then the first one is checked once more. A thread that serves may just be busy or without a
+ * CPU: so the next sample is checked too, even an equal one (wants_equal). */
 bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_context *probe,
                           const struct hd_turn *turn, const struct hd_sample *sample) {
     const struct hd_recogniser *r = &run->ports.recogniser;
@@ -83,7 +82,7 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);
     }
-    /* the call site of a loop may become known later in its launch */
+    /* the loop's call site may become known later in a launch */
     may &= !how.served && (how.epoll >= 0 || turn->state == HANGDOG_STATE_LAUNCH);
     atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts of /proc and /etc become the members of struct hd_app and struct hd_host. Worker.
+ * Texts of /proc and /etc become the members of struct hd_app and struct hd_host. On the worker thread.
  */
 #include "worker/host.h"
 
@@ -22,7 +22,7 @@ static void cut_line(char *text) {
     }
 }
 
-/* The value behind `key`, to the end of the line; empty: there is no such line. */
+/* Copies the value after `key`, up to the end of the line. Empty: there is no such line. */
 static void find_value(const char *text, const char *key, char *out, size_t size) {
     const char *p = hd_proc_find_line(text, key);
     struct hd_text t;
@@ -63,7 +63,8 @@ static void fill_host(struct hd_program_facts *f) {
     f->host.kernel = f->kernel[0] != '\0' ? f->kernel : NULL;
 }
 
-/* The script that an interpreter runs; NULL: the program is not an interpreter. `text` is its memory. */
+/* Returns the script that an interpreter runs; NULL: the program is not an interpreter. The result is in
+ * `text`. */
 static const char *script_of(int proc_fd, char *text, size_t size) {
     char *argv[16] = {NULL};
     long n = hd_proc_read(proc_fd, "cmdline", text, size);
@@ -83,7 +84,8 @@ static void name_app(const char *executable, int proc_fd, char *name, size_t siz
     hd_text_base_name(name, size, has_name ? script : executable);
 }
 
-/* The record has the name for the process that settles a dead one. */
+/* The app's name is the user's, else the record's. The record gets it for the process that settles a dead
+ * one. */
 static void fill_name(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o,
                       int proc_fd) {
     if (s->app_name[0] == '\0') {
