@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "monitor/monitor.h"
 #include "os/os.h"
 

@@ -19,8 +19,9 @@
 
 #include "bench.h"
 #include "capture/capture.h"
-#include "capture/linux/target.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/target.h"
+#include "capture/watched_thread.h"
 #include "os/linux/proc_text.h"
 #include "os/os.h"
 #include "os/ticks.h"
@@ -142,7 +143,7 @@ static struct spinner *spinner_start(bool blocked) {
     while (atomic_load(&s->ready) == 0) {
         bench_sleep_ns(BENCH_MS);
     }
-    s->target = (struct hd_target){.watched = true, .mailbox = s->mailbox, .signal = SIGURG};
+    s->target = (struct hd_target){.watched = true, .mailbox = s->mailbox, .request.signal = SIGURG};
     hd_target_open(&s->target, hd_thread_id_of(s->tid));
     return s;
 }
@@ -340,17 +341,17 @@ static int one_beat(bool sampled, struct quiet *out) {
     bench_sleep_ns(50 * BENCH_MS);
     atomic_store(&s->worst_late_ns, 0);
     uint64_t until = bench_now_ns() + (bench_options.fast ? 1 : 3) * BENCH_S;
-    int rc = hd_target_status(&s->target, &before);
+    int rc = hd_thread_files_status(&s->target.files, &before);
     uint64_t beats = bench_now_ns();
     while (bench_now_ns() < until) {
         if (sampled) {
-            s->target.last_valid = false; /* the whole copy each time */
+            hd_target_forget_last(&s->target); /* the whole copy each time */
             hd_capture_take(&s->target, true, &c);
         }
         bench_sleep_ns(BENCH_MS);
     }
     beats = (bench_now_ns() - beats) / (10 * BENCH_MS);
-    rc = rc < 0 ? rc : hd_target_status(&s->target, &after);
+    rc = rc < 0 ? rc : hd_thread_files_status(&s->target.files, &after);
     out->late_us = (double)atomic_load(&s->worst_late_ns) / 1000;
     if (bench_options.verbose && s->target.cost.signals != 0) {
         fprintf(stderr, "hangdog-bench: pause: %lu signals to a thread that sleeps\n",

@@ -146,14 +146,14 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
 
 /* The first copy is short, as nearly all stacks are. */
 static int capture(struct live_reading *r, hd_thread_id thread, struct hd_capture *c) {
-    struct hd_target target = {.only_read = true};
+    struct hd_target target = {0};
     int rc = hd_target_open(&target, thread);
     if (rc == 0) {
         rc = hd_capture_frozen(&target, r->stack, c);
     }
     if (rc == 0 && c->truncated) {
-        target.last_valid = false;
-        target.room = STACK_ROOM;
+        hd_target_forget_last(&target);
+        target.capacity = STACK_ROOM;
         rc = hd_capture_frozen(&target, r->stack, c);
     }
     hd_target_close(&target);

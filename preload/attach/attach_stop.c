@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/attach/attach_stop.h"
 
-#include "capture/mailbox.h"
+#include "capture/watched_thread.h"
 #include "control/instance.h"
 #include "preload/attach/abandoned.h"
 #include "preload/attach/attach_state.h"

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
 #include "preload/attach/attach_state.h"
 #include "preload/interpose/real.h"
 

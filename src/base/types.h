@@ -60,7 +60,7 @@ static inline uint64_t hd_frame_key(const struct hd_frame *f) {
 /* ---- what a capture says ------------------------------------------------------------------ */
 
 /* The kernel's scheduling statistics of one thread. Equal statistics at two instants prove that the thread
- * did not run in between. Some kernels have none: see hd_capture_sched. */
+ * did not run in between. Some kernels have none: see hd_thread_clock_read. */
 struct hd_sched {
     uint64_t cpu_ns;   /* time on a CPU */
     uint64_t delay_ns; /* time runnable, waiting for a CPU */
@@ -84,8 +84,8 @@ struct hd_capture {
     uint8_t state;        /* enum hd_run_state */
     bool same;            /* scheduling statistics prove that the stack is that of the capture before */
     bool truncated;       /* the thread's stack is longer than the copy */
-    bool borrowed;        /* the copy is where the thread itself stored it */
-    bool no_room;         /* the thread runs, and a signal's frame would not fit its stack */
+    bool in_place;        /* the worker reads the copy where the thread itself stored it */
+    bool no_space;        /* the thread runs, and a signal's frame would not fit its stack */
     int32_t syscall_nr;   /* HD_SYSCALL_NONE, or the number */
     uint64_t syscall_args[6];
     /* The mutex that a thread in a futex call waits for, in glibc's layout. The capture reads the words

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "capture/watched_thread.h"
 #include "control/instance.h"
 #include "control/ping.h"
 #include "control/settings.h"

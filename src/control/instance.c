@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "crash/crash.h"
 #include "record/uuid.h"
 #include "watch/futex.h"
@@ -126,7 +127,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     r->ports = *ports;
     r->watches.monitor_bytes = sizeof(struct hd_look_state);
     i->monitor.run = r;
-    i->monitor.ring.borrowed_until = stack_is_lost ? UINT64_MAX : 0;
+    i->monitor.ring.in_place_until = stack_is_lost ? UINT64_MAX : 0;
     i->monitor.look_ns = settings->interval_ns;
     i->worker = (struct hd_worker *)(void *)more;
     hd_worker_give_run(i->worker, r);

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
 #include "os/os.h"
 
 #ifndef SA_RESTORER

@@ -33,7 +33,7 @@ static void sample(struct hd_monitor *m) {
     if (!s->followed) {
         hd_sampling_take(m, s, HD_MSG_CPU_SAMPLE);
         hd_capture_late_forget(&s->target);
-        s->target.last_valid = false;
+        hd_target_forget_last(&s->target);
         s->ring.start_ticks = 0;
     }
 }

@@ -51,5 +51,5 @@ void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_
         .known = s->first.sched_known, .at_ns = s->first.at_ns, .sched = s->first.sched};
     s->followed = has_place(m, s) && hd_monitor_send(m, &message);
     m->ring.followed += s->followed;
-    s->target.last_valid = false; /* its first sample cannot be proven by one that the worker has not */
+    hd_target_forget_last(&s->target); /* its first sample cannot be proven by one that the worker has not */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "monitor/lateness.h"
 
-#include "capture/linux/target.h"
+#include "capture/linux/thread_clock.h"
 #include "os/linux/proc_text.h"
 
 #define UNREAD_NS (5 * HD_NS_PER_MS)  /* statistics older than so much lateness are read again */
@@ -17,23 +17,23 @@ static bool may_read_memory(void) {
 /* The preload's runner has tried what the handler does under a filter. The library cannot know which calls
  * end the program there. */
 void hd_lateness_open(struct hd_monitor *m) {
-    struct hd_target own = {0};
+    struct hd_thread_files own;
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
-    (void)hd_target_open(&own, hd_thread_id_self());
-    (void)hd_target_status(&own, &status);
+    (void)hd_thread_files_open(&own, hd_thread_id_self());
+    (void)hd_thread_files_status(&own, &status);
     hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
                                ? status.filters
                                : HD_FILTERS_UNKNOWN);
     m->late.schedstat_fd = own.schedstat_fd; /* the kernel closes it with this thread's descriptor table */
     own.schedstat_fd = -1;
-    hd_target_close(&own);
+    hd_thread_files_close(&own);
     hd_lateness_is_unknown(m);
 }
 
 uint64_t hd_lateness_own_delay(struct hd_monitor *m) {
     struct hd_sched now;
-    struct hd_target own = {.schedstat_fd = m->late.schedstat_fd, .status_fd = -1};
-    if (hd_capture_sched(&own, &now) != 0) {
+    const struct hd_thread_files own = {.schedstat_fd = m->late.schedstat_fd, .status_fd = -1};
+    if (hd_thread_clock_sched(&own, &now) != 0) {
         return 0;
     }
     uint64_t delay_ns = now.delay_ns - m->late.sched.delay_ns;
@@ -73,9 +73,9 @@ uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns) {
 }
 
 void hd_lateness_read_thread(struct hd_look_state *s) {
-    s->thread.sched_known = hd_capture_sched(&s->target, &s->thread.sched) == 0;
+    s->thread.sched_known = hd_thread_clock_sched(&s->target.files, &s->thread.sched) == 0;
     if (s->thread.sched_known) {
-        hd_capture_sched_now(&s->target, &s->thread.sched);
+        hd_thread_clock_refresh(&s->target.files, &s->thread.sched);
     }
 }
 
@@ -104,7 +104,7 @@ uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s) {
     bool known = s->thread.sched_known;
     bool in_turn = s->turn.phase != HD_TURN_IDLE;
     bool rests = known && s->thread.blocked && m->now.late_ns <= HD_LATE_NS &&
-                 hd_capture_rests(&s->target, &s->thread.sched);
+                 hd_thread_clock_rests(&s->target.files, &s->thread.sched);
     if (!rests) {
         hd_lateness_read_thread(s);
     }

@@ -7,7 +7,7 @@
 
 #include "monitor/state.h"
 
-/* The thread. `monitor`: a struct hd_monitor, zeroed but for run, look_ns and ring.borrowed_until. */
+/* The thread. `monitor`: a struct hd_monitor, zeroed but for run, look_ns and ring.in_place_until. */
 void *hd_monitor_run(void *monitor);
 
 #endif

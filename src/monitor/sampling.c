@@ -18,8 +18,8 @@ _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(stru
                    HD_RING_BYTES,
                "every sample fits into an empty ring, wherever the last one ended");
 
-static uint32_t sample_bytes(bool borrowed, uint32_t stack_bytes) {
-    return (uint32_t)(sizeof(struct hd_message) + sizeof(struct hd_capture)) + (borrowed ? 0 : stack_bytes);
+static uint32_t sample_bytes(bool in_place, uint32_t stack_bytes) {
+    return (uint32_t)(sizeof(struct hd_message) + sizeof(struct hd_capture)) + (in_place ? 0 : stack_bytes);
 }
 
 /* While the worker is behind, a turn's samples leave half of the space that the first of them found free.
@@ -38,20 +38,21 @@ static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool fi
 static struct hd_message *reserve(struct hd_monitor *m, struct hd_capture *taken, uint32_t keep, bool first) {
     for (;;) {
         struct hd_message *head =
-            hd_ring_reserve(&m->run->channel.ring, sample_bytes(taken->borrowed, taken->stack_bytes), keep);
-        if (head != NULL || !first || taken->borrowed || taken->stack_bytes < 2 * CUT_BYTES_MIN) {
+            hd_ring_reserve(&m->run->channel.ring, sample_bytes(taken->in_place, taken->stack_bytes), keep);
+        if (head != NULL || !first || taken->in_place || taken->stack_bytes < 2 * CUT_BYTES_MIN) {
             return head;
         }
         taken->stack_bytes /= 2;
     }
 }
 
-/* Fills and commits what was reserved: a message, the capture, and its stack where that is not borrowed. */
+/* Fills and commits what was reserved: a message, the capture, and its stack where the worker does not read
+ * that in place. */
 static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type,
                  const struct hd_capture *taken, struct hd_message *head) {
     struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
     *capture = *taken;
-    if (!taken->borrowed && taken->stack_bytes != 0) {
+    if (!taken->in_place && taken->stack_bytes != 0) {
         capture->stack = memcpy(capture + 1, taken->stack, taken->stack_bytes);
     }
     *head = (struct hd_message){.type = (uint8_t)type,
@@ -64,9 +65,9 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
     s->thread.blocked = taken->way == HD_WAY_FROZEN;
     s->thread.sched = taken->sched;
     s->thread.sched_known = hd_sched_known(&taken->sched);
-    hd_ring_commit(&m->run->channel.ring, sample_bytes(taken->borrowed, taken->stack_bytes));
+    hd_ring_commit(&m->run->channel.ring, sample_bytes(taken->in_place, taken->stack_bytes));
     uint64_t until = atomic_load_explicit(&m->run->channel.ring.head, memory_order_relaxed);
-    m->ring.borrowed_until = taken->borrowed ? until : m->ring.borrowed_until;
+    m->ring.in_place_until = taken->in_place ? until : m->ring.in_place_until;
     if (!taken->same || m->run->clock.ns - m->ring.woken_ns >= WAKE_FOR_SAME_NS ||
         atomic_load_explicit(&s->watch->worker.wants_equal, memory_order_relaxed)) {
         m->ring.woken_until = until;
@@ -75,13 +76,13 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
 }
 
 /* Copies the stack where there is free space. The next sample follows at once, and a late answer to that one
- * would find no buffer while this stack is borrowed. */
+ * would find no buffer while the worker reads this stack in place. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_capture taken;
     if (hd_capture_late(&s->target, &taken) == 0) {
-        taken.borrowed = hd_ring_free(&m->run->channel.ring) <
+        taken.in_place = hd_ring_free(&m->run->channel.ring) <
                          s->ring.keep_free + 2 * sample_bytes(false, taken.stack_bytes);
-        uint32_t bytes = sample_bytes(taken.borrowed, taken.stack_bytes);
+        uint32_t bytes = sample_bytes(taken.in_place, taken.stack_bytes);
         struct hd_message *head = hd_ring_reserve(&m->run->channel.ring, bytes, HD_RING_RESERVE);
         if (head != NULL) {
             send(m, s, HD_MSG_LATE, &taken, head);
@@ -92,15 +93,16 @@ void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s) {
 void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type) {
     struct hd_ring *ring = &m->run->channel.ring;
     bool first = s->ring.start_ticks != s->turn.start_ticks;
-    bool lend = hd_ring_read_up_to(ring, m->ring.borrowed_until) && hd_capture_may_lend(&s->target);
+    bool in_place =
+        hd_ring_read_up_to(ring, m->ring.in_place_until) && hd_capture_may_be_in_place(&s->target);
     uint32_t keep = keep_free(m, s, first);
     uint32_t stack_bytes = first ? 2 * CUT_BYTES_MIN : s->thread.stack_bytes;
     struct hd_capture taken;
-    if (hd_ring_reserve(ring, sample_bytes(lend || s->thread.blocked, stack_bytes), keep) == NULL) {
+    if (hd_ring_reserve(ring, sample_bytes(in_place || s->thread.blocked, stack_bytes), keep) == NULL) {
         hd_monitor_send_wake(m);
         return;
     }
-    if (hd_capture_take(&s->target, lend, &taken) != 0) {
+    if (hd_capture_take(&s->target, in_place, &taken) != 0) {
         return;
     }
     if (taken.stack_bytes != 0) { /* before it is cut */
@@ -108,7 +110,7 @@ void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_mes
     }
     struct hd_message *head = reserve(m, &taken, keep, first);
     if (head == NULL) {
-        s->target.last_valid = false; /* the next sample cannot be proven equal to one that is lost */
+        hd_target_forget_last(&s->target); /* the next sample cannot be proven equal to one that is lost */
         hd_monitor_send_wake(m);
         return;
     }

@@ -104,7 +104,7 @@ struct hd_parking {
 /* The worker's part of the ring, as the monitor needs it. */
 struct hd_ring_use {
     uint32_t followed;       /* turns whose start was sent and whose end was not */
-    uint64_t borrowed_until; /* the worker has the buffer of a signalled thread's stack until it has read
+    uint64_t in_place_until; /* the worker has the buffer of a signalled thread's stack until it has read
                                 the ring up to here */
     uint64_t woken_until;    /* the end of the last sample that the worker was woken for */
     uint64_t woken_ns;

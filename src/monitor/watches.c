@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "monitor/watches.h"
 
+#include "capture/watched_thread.h"
 #include "monitor/limits.h"
 #include "monitor/look.h"
 #include "monitor/sampling.h"
@@ -19,7 +20,7 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_record *r = m->run->record;
     *s = (struct hd_look_state){
         .watch = w,
-        .target = {.mailbox = w->mailbox, .watched = true, .signal = m->run->settings.signal},
+        .target = {.mailbox = w->mailbox, .watched = true, .request.signal = m->run->settings.signal},
         .launched = is_launched(m),
         .ring = {.keep_free = HD_RING_RESERVE},
         .sums = {.until_ns = hd_monitor_ticks_to_ns(m, w->loop.started_ticks),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "watch/watch.h"
 
-#include "capture/capture.h"
+#include "capture/watched_thread.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(struct hd_watch) % 8 == 0, "hd_os_memory_clear()");

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "watch/futex.h"
 
 bool hd_watch_enter(struct hd_run *r) {

@@ -6,7 +6,7 @@
 #include "worker/cpu_report.h"
 
 #include "base/text.h"
-#include "capture/linux/target.h"
+#include "capture/capture.h"
 #include "publish/describe.h"
 #include "publish/publish.h"
 #include "record/uuid.h"

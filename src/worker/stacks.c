@@ -22,7 +22,7 @@ static void drop_handlers(struct hd_frame *f, struct hd_walk *walk) {
 void hd_stacks_unwind(struct hd_stacks *s, const struct hd_capture *c, struct hd_walk *walk) {
     if (c->way == HD_WAY_KERNEL || c->stack_bytes == 0) {
         *walk = (struct hd_walk){.stop = c->state == HD_RUN_GONE ? HD_STOP_EXITED
-                                         : c->no_room            ? HD_STOP_NO_ROOM
+                                         : c->no_space           ? HD_STOP_NO_ROOM
                                                                  : HD_STOP_NO_ANSWER};
         return;
     }

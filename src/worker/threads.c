@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/linux/target.h"
+#include "capture/capture.h"
 #include "cause/deadlock.h"
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
@@ -167,7 +167,7 @@ static uint8_t state_of(const struct hd_target *target, int error) {
     if (error == -EAGAIN) {
         return HD_RUN_RUNNING;
     }
-    if (hd_target_state(target, &state) == 0) {
+    if (hd_thread_files_state(&target->files, &state) == 0) {
         return state == HD_RUN_RUNNABLE ? HD_RUN_RUNNING : (uint8_t)state;
     }
     return error == -ESRCH || error == -ENOENT ? HD_RUN_GONE : HD_THREAD_STATE_UNKNOWN;
@@ -261,7 +261,7 @@ hd_thread_id hd_threads_busiest(struct hd_threads *t) {
 bool hd_threads_has_not_run(hd_thread_id thread, const struct hd_sched *since) {
     struct hd_target target = {0};
     struct hd_sched now = {0};
-    bool same = hd_target_open(&target, thread) == 0 && hd_capture_sched(&target, &now) == 0 &&
+    bool same = hd_target_open(&target, thread) == 0 && hd_thread_clock_sched(&target.files, &now) == 0 &&
                 hd_sched_known(&now) && now.slices == since->slices && now.cpu_ns == since->cpu_ns;
     hd_target_close(&target);
     return same;

@@ -78,7 +78,7 @@ static void no_call_returns_early_when_sampled(void **state) {
     for (unsigned n = 0; n < SAMPLES; n++) {
         for (size_t i = 0; i < ROWS; i++) {
             uint64_t begin = hd_os_now_ns();
-            rows[i].live.target.last_valid = n % 2 == 1; /* every other time the whole copy */
+            rows[i].live.target.last.valid = n % 2 == 1; /* every other time the whole copy */
             assert_int_equal(hd_capture_take(&rows[i].live.target, true, &c), 0);
             assert_int_equal(c.way, HD_WAY_FROZEN);
             copies += c.stack_bytes != 0;

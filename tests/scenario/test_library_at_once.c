@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "capture/capture.h"
+#include "capture/watched_thread.h"
 #include "control/instance.h"
 #include "library.h"
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "busy.h"
-#include "capture/capture.h"
+#include "capture/watched_thread.h"
 #include "library.h"
 #include "report/call_tree.h"
 

@@ -81,7 +81,7 @@ static void sample_until(struct live *l, const int *over, uint64_t at_most_ns, s
     memset(f, 0, sizeof *f);
     __atomic_store_n(&longest_gap_ns, 0, __ATOMIC_RELAXED);
     while (hd_os_now_ns() < end && (over == NULL || live_get(over) == 0)) {
-        l->target.last_valid = false;
+        hd_target_forget_last(&l->target);
         assert_int_equal(hd_capture_take(&l->target, true, &c), 0);
         f->samples++;
         if (c.way != HD_WAY_KERNEL && c.stack_bytes > 0) {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "capture/watched_thread.h"
 #include "os/os.h"
 
 struct live {
@@ -114,7 +115,7 @@ static inline bool live_start(struct live *l, void (*body)(struct live *)) {
     }
     l->target.watched = true;
     l->target.mailbox = l->mailbox;
-    l->target.signal = SIGURG;
+    l->target.request.signal = SIGURG;
     return hd_target_open(&l->target, hd_thread_id_of(l->tid)) == 0;
 }
 

@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "capture_live.h"
 
 static uint8_t own_alt_stack[64 * 1024];
@@ -43,7 +44,7 @@ static void the_programs_own_alternate_stack_stays(void **state) {
     assert_int_equal(pthread_create(&l.thread, NULL, program_with_an_alternate_stack, &l), 0);
     assert_true(live_wait(&l.ready));
     assert_int_equal(l.enter_rc, 0);
-    l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .signal = SIGURG};
+    l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .request.signal = SIGURG};
     assert_int_equal(hd_target_open(&l.target, hd_thread_id_of(l.tid)), 0);
     assert_true(live_capture_spinning(&l, &c));
     assert_true(live_in_spin(c.regs.pc));
@@ -118,7 +119,7 @@ static void a_stack_without_room_for_a_signal_gets_none(void **state) {
     live_nap(20 * HD_NS_PER_MS);
     for (int i = 0; i < 5; i++) {
         assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
-        assert_true(c.no_room);
+        assert_true(c.no_space);
     }
     assert_int_equal(l.target.cost.signals, 0);
     live_end(&l);

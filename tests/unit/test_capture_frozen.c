@@ -119,12 +119,12 @@ static struct live *check_blocked_in(void (*body)(struct live *), void *arg, int
         fail_msg("wanted in call %d, is in %d", nr, c.syscall_nr);
     }
     uint64_t signals = l->target.cost.signals; /* one that it got on its way into the call */
-    uint64_t bounds[2] = {l->target.stack_lo, l->target.stack_hi};
+    uint64_t bounds[2] = {l->target.bounds.lo, l->target.bounds.hi};
     assert_true(bounds[0] < c.regs.sp && c.regs.sp < bounds[1]);
     assert_int_equal(c.state, HD_RUN_BLOCKED);
     assert_memory_equal((const uint8_t *)c.regs.pc - 2, "\x0f\x05", 2); /* right behind a system call */
     for (int i = 0; i < 20; i++) {
-        l->target.last_valid = false; /* not "same": the copy itself, again and again */
+        hd_target_forget_last(&l->target); /* not "same": the copy itself, again and again */
         assert_int_equal(hd_capture_take(&l->target, true, &c), 0);
         assert_int_equal(c.way, HD_WAY_FROZEN);
         assert_false(c.same);
@@ -185,7 +185,7 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     assert_int_equal(second.syscall_args[0], fd);
     assert_int_equal(second.state, HD_RUN_BLOCKED);
     assert_true(second.at_ns > first.at_ns);
-    assert_true(hd_capture_rests(&l.target, &second.sched));
+    assert_true(hd_thread_clock_rests(&l.target.files, &second.sched));
 
     assert_int_equal(eventfd_write(fd, 1), 0); /* it wakes, and blocks again at the same place */
     struct hd_sched before = second.sched;
@@ -194,7 +194,7 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
         assert_int_equal(hd_capture_take(&l.target, true, &second), 0);
     }
     assert_false(second.same);
-    assert_false(hd_capture_rests(&l.target, &before));
+    assert_false(hd_thread_clock_rests(&l.target.files, &before));
     assert_true(second.stack_bytes > 0);
     live_end_reader(&l);
 }
@@ -221,7 +221,7 @@ static void a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls(void *
     struct hd_capture c;
     assert_true(live_start_reader(&l, &fd, live_body_coroutine));
     assert_true(live_capture_in(&l, SYS_read, &c));
-    assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
+    assert_false(c.regs.sp >= l.target.bounds.lo && c.regs.sp < l.target.bounds.hi);
     assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 64 < c.stack_addr + c.stack_bytes);
     assert_memory_equal(c.stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 64);
     live_end_reader(&l);
@@ -238,7 +238,7 @@ static void an_unwatched_thread_is_read_too(void **state) {
     int rc = live_frozen_reading(&other, &c);
     assert_int_equal(rc, 0);
     assert_true(c.stack_bytes > 0 || c.same);
-    other.last_valid = false;
+    hd_target_forget_last(&other);
     assert_int_equal(hd_capture_files_open(), 0); /* by /proc/self/mem now */
     assert_int_equal(hd_capture_frozen(&other, live_stack, &c), 0);
     hd_capture_files_close();
@@ -265,8 +265,8 @@ static void fails_for_a_thread_that_has_ended(void **state) {
     assert_int_equal(c.stack_bytes, 0);
     assert_int_equal(hd_capture_frozen(&l.target, live_stack, &c), -ESRCH);
     struct hd_sched sched;
-    assert_int_equal(hd_capture_sched(&l.target, &sched), -ESRCH);
-    assert_false(hd_capture_rests(&l.target, &c.sched));
+    assert_int_equal(hd_thread_clock_sched(&l.target.files, &sched), -ESRCH);
+    assert_false(hd_thread_clock_rests(&l.target.files, &c.sched));
     hd_target_close(&l.target);
     hd_os_memory_give(l.memory, hd_capture_thread_bytes());
 }
@@ -315,7 +315,7 @@ static void *capture_until_gone(void *arg) {
     struct live *l = arg;
     struct hd_capture c;
     do {
-        l->target.last_valid = false;
+        hd_target_forget_last(&l->target);
     } while (hd_capture_take(&l->target, true, &c) == 0);
     return NULL;
 }

@@ -23,7 +23,8 @@
 #include <time.h>
 
 #include "capture/linux/restartable.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "capture_live.h"
 
 #define CALL_NS (3 * HD_NS_PER_MS)

@@ -63,12 +63,12 @@ static void without_scheduling_figures_switches_serve(void **state) {
     struct hd_capture c;
     assert_true(live_start_reader(&l, &fd, live_body_read));
     real = hd_os;
-    no_sched_fd = l.target.schedstat_fd;
+    no_sched_fd = l.target.files.schedstat_fd;
     hd_os.pread = pread_without_sched;
     assert_true(live_capture_in(&l, SYS_read, &c));
     assert_true(c.sched.slices > 0);
     assert_true(c.sched.cpu_ns > 0);
-    assert_true(hd_capture_rests(&l.target, &c.sched));
+    assert_true(hd_thread_clock_rests(&l.target.files, &c.sched));
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_true(c.same);
     hd_os = real;
@@ -101,7 +101,7 @@ static void without_scheduling_figures_a_thread_that_woke_is_not_still_blocked(v
     struct hd_capture c;
     assert_true(live_start_reader(&l, &fd, read_and_spin));
     real = hd_os;
-    no_sched_fd = l.target.schedstat_fd;
+    no_sched_fd = l.target.files.schedstat_fd;
     hd_os.pread = pread_without_sched;
     assert_true(live_capture_in(&l, SYS_read, &c));
     uint64_t cpu_ns = c.sched.cpu_ns;
@@ -131,7 +131,7 @@ static void the_clock_of_a_thread_that_runs_is_in_its_figures_where_it_is_ahead(
     assert_true(live_capture_spinning(&l, &c));
     assert_int_equal(c.way, HD_WAY_SIGNALLED);
     assert_int_equal(c.sched.cpu_ns, clock_stands_at);
-    l.target.signal = 0;
+    l.target.request.signal = 0;
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_int_equal(c.way, HD_WAY_KERNEL);
     assert_int_equal(c.sched.cpu_ns, clock_stands_at);
@@ -209,9 +209,9 @@ static void a_page_fault_is_frozen_and_no_call(void **state) {
     real = hd_os;
     snprintf(text, sizeof text, "-1 0x%lx 0x%lx\n", c.regs.sp, (unsigned long)live_spin_begin);
     fake_syscall_text = text;
-    fake_syscall_fd = l.target.syscall_fd;
+    fake_syscall_fd = l.target.files.syscall_fd;
     hd_os.pread = pread_without_sched;
-    l.target.last_valid = false;
+    hd_target_forget_last(&l.target);
     int rc = hd_capture_take(&l.target, true, &c);
     hd_os = real;
     fake_syscall_fd = -1;
@@ -237,14 +237,14 @@ static void works_with_the_files_that_can_be_opened(void **state) {
     int rc = hd_target_open(&other, hd_thread_id_of(l.tid));
     hd_os = real;
     assert_int_equal(rc, -EACCES);
-    assert_int_equal(hd_capture_sched(&other, &sched), 0);
+    assert_int_equal(hd_thread_clock_sched(&other.files, &sched), 0);
     assert_true(hd_capture_frozen(&other, live_stack, &c) < 0);
     assert_int_equal(hd_capture_take(&other, true, &c), 0); /* the kernel's word */
     assert_int_equal(c.way, HD_WAY_KERNEL);
     assert_int_equal(c.stack_bytes, 0);
     assert_int_equal(c.state, HD_RUN_BLOCKED);
     hd_target_close(&other);
-    assert_int_equal(hd_capture_sched(&other, &sched) < 0, 1);
+    assert_int_equal(hd_thread_clock_sched(&other.files, &sched) < 0, 1);
     live_end_reader(&l);
 }
 

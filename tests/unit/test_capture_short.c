@@ -18,7 +18,8 @@
 #include <sys/sysinfo.h>
 
 #include "capture/linux/restartable.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "capture_live.h"
 
 #define WANTED (64UL << 20) /* bytes: a tenth of a second and more */
@@ -105,8 +106,8 @@ static void each_call_that_was_broken_keeps_the_next_signal_longer_away(void **s
     live_set(&spins, 1);
     do { /* a signal that broke nothing makes up for all before */
         assert_true(live_capture_spinning(&l, &c));
-    } while (l.target.back_off_ns != 0 && hd_os_now_ns() < until);
-    assert_int_equal(l.target.back_off_ns, 0);
+    } while (l.target.request.back_off.ns != 0 && hd_os_now_ns() < until);
+    assert_int_equal(l.target.request.back_off.ns, 0);
     live_end(&l);
 }
 
@@ -118,7 +119,7 @@ static void signals_a_thread_again_once_it_runs_in_user_mode(void **state) {
     start_random(&l);
     assert_true(sample_until_broken(&l, 1));
     uint64_t now = hd_os_now_ns(), signals = l.target.cost.signals;
-    l.target.back_off_until_ns = now + 100 * HD_NS_PER_S;
+    l.target.request.back_off.until_ns = now + 100 * HD_NS_PER_S;
     while (hd_os_now_ns() < now + HD_NS_PER_S) { /* not while it does what was broken */
         assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
         live_nap(20 * HD_NS_PER_MS);

@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "capture_live.h"
 #include "os/ticks.h"
 
@@ -26,7 +27,7 @@ static void a_running_thread_answers_with_its_place_and_its_stack(void **state) 
         assert_int_equal(c.state, HD_RUN_RUNNING);
         assert_int_equal(c.regs.valid, 0xffff);
         assert_int_equal(c.regs.r[5], (uint64_t)&l.stop); /* rdi: the spinning code's argument */
-        assert_true(l.target.stack_lo < c.regs.sp && c.regs.sp < l.target.stack_hi);
+        assert_true(l.target.bounds.lo < c.regs.sp && c.regs.sp < l.target.bounds.hi);
         assert_int_equal(c.stack_addr, c.regs.sp - 128);
         uint64_t top;
         memcpy(&top, c.stack + 128, sizeof top);
@@ -133,7 +134,7 @@ static void a_main_threads_stack_is_whole_again_after_it_has_grown(void **state)
     assert_int_equal(hd_capture_signal_init(SIGURG), 0);
     l.memory = hd_os_memory_take(hd_capture_thread_bytes());
     assert_int_equal(hd_capture_thread_enter(l.memory, &l.mailbox), 0);
-    l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .signal = SIGURG};
+    l.target = (struct hd_target){.watched = true, .mailbox = l.mailbox, .request.signal = SIGURG};
     assert_int_equal(hd_target_open(&l.target, hd_thread_id_of(l.tid)), 0);
     assert_int_equal(pthread_create(&l.thread, NULL, capture_the_main_thread, &l), 0);
     spin_deep(&l);
@@ -152,12 +153,12 @@ static void keeps_a_borrowed_stack_while_others_are_taken(void **state) {
     assert_true(live_start(&l, body_deep));
     assert_true(live_start(&other, live_body_spin));
     assert_true(live_capture_spinning(&l, &c));
-    assert_true(c.borrowed);
+    assert_true(c.in_place);
     memcpy(kept, c.stack, c.stack_bytes);
     for (unsigned taken = 0, tries = 0; taken < 20; tries++) {
         assert_true(tries < 10000);
         assert_int_equal(hd_capture_take(&other.target, false, &d), 0);
-        assert_false(d.borrowed);
+        assert_false(d.in_place);
         taken += d.way == HD_WAY_SIGNALLED;
         assert_ptr_not_equal(d.stack, c.stack);
     }
@@ -180,7 +181,7 @@ static void a_coroutines_stack_is_read_with_care(void **state) {
     struct hd_capture c;
     assert_true(live_start(&l, live_body_coroutine));
     assert_true(live_capture_spinning(&l, &c));
-    assert_false(c.regs.sp >= l.target.stack_lo && c.regs.sp < l.target.stack_hi);
+    assert_false(c.regs.sp >= l.target.bounds.lo && c.regs.sp < l.target.bounds.hi);
     assert_true(c.stack_addr <= c.regs.sp && c.regs.sp + 8 < c.stack_addr + c.stack_bytes);
     assert_true(c.stack_bytes <= HD_OUTSIDE_BYTES);
     assert_memory_equal(c.stack + (c.regs.sp - c.stack_addr), (const void *)c.regs.sp, 8);
@@ -224,12 +225,12 @@ static void a_signal_that_the_program_takes_later_gives_way_to_another_one(void 
     assert_true(live_capture_spinning(&l, &c));
     sigaction(SIGURG, &own, NULL);
     assert_true(live_capture_by(&l, HD_WAY_SIGNALLED, &c));
-    assert_int_equal(l.target.signal, SIGWINCH);
+    assert_int_equal(l.target.request.signal, SIGWINCH);
     assert_true(live_in_spin(c.regs.pc));
     sigaction(SIGWINCH, &own, NULL); /* and that one, too */
     uint64_t before = l.target.cost.signals;
     assert_true(live_capture_by(&l, HD_WAY_KERNEL, &c));
-    assert_int_equal(l.target.signal, 0);
+    assert_int_equal(l.target.request.signal, 0);
     assert_int_equal(l.target.cost.signals, before);
     assert_int_equal(__atomic_load_n(&handled, __ATOMIC_RELAXED), 0);
     assert_int_equal(c.stack_bytes, 0);
@@ -309,7 +310,7 @@ static void describes_a_thread_that_blocks_the_signal_by_the_kernel(void **state
         assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
     }
     assert_int_equal(l.target.cost.signals, 0);
-    assert_int_equal(l.target.signal, SIGURG); /* it may open it again */
+    assert_int_equal(l.target.request.signal, SIGURG); /* it may open it again */
     live_end(&l);
 }
 
@@ -365,7 +366,7 @@ static void signals_no_thread_that_has_not_run_since(void **state) {
     struct hd_capture c;
     assert_true(live_start(&l, live_body_spin));
     assert_true(live_capture_spinning(&l, &c));
-    l.target.blocks = true;
+    l.target.request.blocks_signal = true;
     real = hd_os;
     hd_os.thread_cpu_clock = stands_still;
     uint64_t before = l.target.cost.signals;

@@ -13,7 +13,8 @@
 #include <sched.h>
 
 #include "busy.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
 #include "capture_live.h"
 
 /* ---- answers that do not come ------------------------------------------------------------------------ */
@@ -68,7 +69,7 @@ static void body_busy_in_kernel(struct live *l) {
 static void ask_in_vain(struct live *l, bool lend) {
     struct hd_capture c = {0};
     assert_true(live_start(l, body_busy_in_kernel));
-    for (int i = 0; i < 2000 && l->target.request == 0; i++) {
+    for (int i = 0; i < 2000 && l->target.request.sequence == 0; i++) {
         assert_int_equal(hd_capture_take(&l->target, lend, &c), 0);
         if (live_get(&l->returned) < 0) {
             live_end(l);
@@ -77,7 +78,7 @@ static void ask_in_vain(struct live *l, bool lend) {
         }
     }
     assert_int_equal(c.way, HD_WAY_KERNEL);
-    assert_int_not_equal(l->target.request, 0);
+    assert_int_not_equal(l->target.request.sequence, 0);
 }
 
 static bool answers_late(struct live *l, struct hd_capture *c) {
@@ -107,7 +108,7 @@ static void a_late_answer_shows_where_the_thread_was(void **state) {
     assert_int_equal(l.target.cost.signals, signals);
     assert_true(answers_late(&l, &c));
     assert_int_equal(c.way, HD_WAY_SIGNALLED);
-    assert_true(c.borrowed && c.stack_bytes != 0);
+    assert_true(c.in_place && c.stack_bytes != 0);
     assert_in_range(c.at_ns, before_ns, requested_ns); /* not when it came */
     assert_int_equal(l.target.cost.samples, samples + 1);
     assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
@@ -141,7 +142,7 @@ static void a_request_of_the_turn_before_serves_the_next(void **state) {
     assert_true(c.at_ns > requested_ns); /* a sample of the turn that is */
     assert_int_equal(l.target.cost.signals, signals);
     assert_true(answers_late(&l, &c));
-    assert_true(c.borrowed && c.at_ns < requested_ns);
+    assert_true(c.in_place && c.at_ns < requested_ns);
     live_end(&l);
 }
 
@@ -156,7 +157,7 @@ static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state)
     assert_int_equal(hd_capture_late(&l.target, &c), -EAGAIN);
     assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     assert_true(answers_late(&l, &c));
-    assert_true(c.borrowed);
+    assert_true(c.in_place);
     assert_int_equal(l.target.cost.signals, signals);
     live_end(&l);
 }
@@ -167,16 +168,16 @@ static void a_second_request_keeps_the_first_ones_buffer(void **state) {
     struct hd_capture c = {0};
     ask_in_vain(&l, true);
     assert_true(live_start(&other, live_body_spin));
-    assert_true(hd_capture_may_lend(&l.target));
-    assert_false(hd_capture_may_lend(&other.target));
+    assert_true(hd_capture_may_be_in_place(&l.target));
+    assert_false(hd_capture_may_be_in_place(&other.target));
     for (int i = 0; i < 2000 && (c.way != HD_WAY_SIGNALLED || !live_in_spin(c.regs.pc)); i++) {
         assert_int_equal(hd_capture_take(&other.target, false, &c), 0);
     }
-    assert_false(c.borrowed);
+    assert_false(c.in_place);
     assert_true(live_in_spin(c.regs.pc));
     assert_true(answers_late(&l, &c));
     assert_false(live_in_spin(c.regs.pc));
-    assert_true(hd_capture_may_lend(&other.target));
+    assert_true(hd_capture_may_be_in_place(&other.target));
     live_end(&other);
     live_end(&l);
 }
@@ -187,9 +188,9 @@ static void a_start_forgets_earlier_requests(void **state) {
     struct live l = {0};
     struct hd_target other = {0};
     ask_in_vain(&l, true);
-    assert_false(hd_capture_may_lend(&other));
+    assert_false(hd_capture_may_be_in_place(&other));
     assert_int_equal(hd_capture_buffers(), 0);
-    assert_true(hd_capture_may_lend(&other));
+    assert_true(hd_capture_may_be_in_place(&other));
     live_end(&l);
 }
 
@@ -202,7 +203,7 @@ static void ask_by_nothing(struct live *l) {
     bool in_vain = capture_in_vain(l, true, is_swallowed, &c);
     hd_os = real;
     assert_true(in_vain);
-    assert_int_not_equal(l->target.request, 0);
+    assert_int_not_equal(l->target.request.sequence, 0);
 }
 
 /* It was ignored for a moment, or the program took it by a signalfd. */
@@ -273,8 +274,8 @@ static void who_is_seen_to_block_the_signal_is_not_believed(void **state) {
     for (int i = 0; i < 20; i++) {
         assert_int_equal(hd_capture_take(&l.target, true, &c), 0);
     }
-    assert_int_equal(l.target.request, 0);
-    assert_true(l.target.blocks);
+    assert_int_equal(l.target.request.sequence, 0);
+    assert_true(l.target.request.blocks_signal);
     live_set(&l.stop, 1); /* unblocks it: it arrives */
     assert_true(live_wait(&l.returned));
     assert_int_equal(word_of(&l), HD_MAIL_IDLE);
@@ -379,14 +380,14 @@ static void finds_a_running_thread_without_a_stack(void **state) {
     (void)state;
     struct live l = {0};
     assert_true(live_start(&l, live_body_spin));
-    l.target.signal = 0;
+    l.target.request.signal = 0;
     int count = 0;
     bool ran = false; /* most of the time, by the kernel's figures: others want the processor, too */
     for (int i = 0; i < 10 && !ran; i++) {
         struct hd_sched before, after;
-        assert_int_equal(hd_capture_sched(&l.target, &before), 0);
+        assert_int_equal(hd_thread_clock_sched(&l.target.files, &before), 0);
         count = looks_that_say(&l, HD_RUN_RUNNING);
-        assert_int_equal(hd_capture_sched(&l.target, &after), 0);
+        assert_int_equal(hd_thread_clock_sched(&l.target.files, &after), 0);
         ran = (after.delay_ns - before.delay_ns) * 4 < after.cpu_ns - before.cpu_ns;
     }
     live_end(&l);

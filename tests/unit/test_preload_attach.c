@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/capture.h"
+#include "capture/watched_thread.h"
 #include "control/instance.h"
 #include "library.h"
 #include "preload/attach/attach.h"

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/linux/target.h"
+#include "capture/linux/thread_files.h"
 #include "os/linux/proc_stat.h"
 #include "os/linux/proc_status.h"
 #include "os/linux/proc_text.h"
@@ -164,14 +164,14 @@ static void status_of_a_thread_of_many_groups_is_read(void **state) {
     static char text[100000];
     for (size_t groups = 0; groups < 80000; groups += groups < 9000 ? 61 : 7919) {
         int fd = memfd_create("status", 0);
-        struct hd_target t = {.status_fd = fd};
+        struct hd_thread_files files = {.status_fd = fd};
         struct hd_proc_status s;
         memset(text, '1', groups + 1);
         text[groups] = '\n';
         assert_int_equal(write(fd, "Groups:\t", 8), 8);
         assert_int_equal(write(fd, text, groups + 1), (ssize_t)groups + 1);
         assert_int_equal(write(fd, status_text, sizeof status_text - 1), (ssize_t)sizeof status_text - 1);
-        assert_int_equal(hd_target_status(&t, &s), 0);
+        assert_int_equal(hd_thread_files_status(&files, &s), 0);
         assert_int_equal(s.voluntary, 150);
         close(fd);
     }

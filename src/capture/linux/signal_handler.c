@@ -9,9 +9,8 @@
 #include <sys/uio.h>
 
 #include "capture/arch/machine.h"
-#include "capture/capture.h"
 #include "capture/linux/restartable.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
 #include "os/linux/syscall.h"
 #include "os/ticks.h"
 

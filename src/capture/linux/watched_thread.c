@@ -3,6 +3,8 @@
  * The watched thread's own part: the handler for the process, an alternate stack and a mailbox for the
  * thread. Ordinary code, at the begin and the end of a watch.
  */
+#include "capture/watched_thread.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -10,9 +12,8 @@
 #include <sys/mman.h>
 
 #include "capture/arch/machine.h"
-#include "capture/capture.h"
-#include "capture/linux/signalled.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/linux/signal_request.h"
 #include "os/os.h"
 
 #ifndef SA_RESTORER
@@ -67,7 +68,7 @@ int hd_capture_signal_init(int signal) {
     if (!installed && before.handler != (void *)SIG_DFL) { /* also an ignored one: see capture.h */
         return -EBUSY;
     }
-    rc = hd_signalled_prepare(signal);
+    rc = hd_signal_request_use(signal);
     if (rc == 0 && !installed) {
         rc = hd_os.signal_action(signal, &ours, &before);
         if (rc == 0 && before.handler != (void *)SIG_DFL) {
@@ -150,7 +151,7 @@ bool hd_capture_mailbox_has_space(const struct hd_mailbox *m) {
  * it to itself, where no call can be broken by it. The answer goes where nothing else is: the shared buffers
  * may be in use for another thread. */
 static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
-    int signal = hd_signalled_signal();
+    int signal = hd_signal_request_signal();
     struct hd_kernel_action now = {0};
     uint64_t blocked = 0;
     uint64_t here = (uint64_t)__builtin_frame_address(0);
@@ -169,7 +170,7 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_IDLE), __ATOMIC_RELEASE);
     m->stack_lo = 0;
     m->stack_hi = 0;
-    hd_signalled_fetch();
+    hd_signal_request_fetch();
 }
 
 #define STACK_MAX (1ULL << 36)

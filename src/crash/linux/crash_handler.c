@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "capture/arch/machine.h"
-#include "capture/mailbox.h"
+#include "capture/linux/signal_handler.h"
 #include "crash/crash.h"
 #include "os/linux/syscall.h"
 

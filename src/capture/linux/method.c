@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of methods, and what they share. Monitor or worker: no allocation, no lock.
+ */
+#include "capture/linux/method.h"
+
+#include <string.h>
+
+#include "os/os.h"
+
+#define ROW(name) {#name, hd_method_##name},
+const struct hd_capture_method hd_methods[] = {HD_METHODS(ROW){"", NULL}};
+
+void hd_method_reset(struct hd_capture *out) {
+    uint64_t at_ns = out->at_ns;
+    struct hd_sched sched = out->sched;
+    memset(out, 0, sizeof *out);
+    out->at_ns = at_ns;
+    out->sched = sched;
+    out->syscall_nr = HD_SYSCALL_NONE;
+}
+
+int hd_method_begin_attempt(struct hd_target *t, struct hd_capture *out) {
+    out->at_ns = hd_os_now_ns();
+    int rc = hd_thread_clock_read(&t->files, &t->clock);
+    out->sched = t->clock.sched;
+    hd_method_reset(out);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The methods of this system. To add one, write hd_method_NAME in a new method_NAME.c, and put NAME into the
+ * list. Monitor or worker: no allocation, no lock.
+ */
+#ifndef HD_METHOD_H
+#define HD_METHOD_H
+
+#include "capture/target.h"
+
+/* In the order in which a sample tries them:
+ *   still      The scheduling statistics prove that the thread has not run since the last frozen capture.
+ *   frozen     The thread is blocked: the monitor reads its stack in place.
+ *   signalled  The thread runs: our handler copies its stack.
+ *   caught     The thread waits briefly and often: `frozen`, again and again for half a millisecond.
+ *   kernel     The last resort: the thread's state without a stack. */
+#define HD_METHODS(METHOD) METHOD(still) METHOD(frozen) METHOD(signalled) METHOD(caught) METHOD(kernel)
+
+#define HD_METHOD_TAKE(name) int hd_method_##name(struct hd_target *t, struct hd_capture *out);
+HD_METHODS(HD_METHOD_TAKE)
+#undef HD_METHOD_TAKE
+
+/* An attempt begins: stores the time and the thread's statistics in *out, and clears all else. 0, or why the
+ * statistics are not available. */
+int hd_method_begin_attempt(struct hd_target *t, struct hd_capture *out);
+/* Clears all but these two. */
+void hd_method_reset(struct hd_capture *out);
+/* An attempt by still and frozen only. */
+int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out);
+
+/* The answer of a thread whose `signalled` gave -ETIMEDOUT or -EBUSY. -EAGAIN: it has not come. */
+int hd_method_signalled_late(struct hd_target *t, struct hd_capture *out);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The methods for a thread without a CPU: still, frozen, caught. The monitor reads the thread in place,
+ * between two reads of its scheduling statistics and its system call. Where both pairs are equal, the thread
+ * never ran. The thread gets no signal. Monitor or worker: no allocation, no lock.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "capture/arch/machine.h"
+#include "capture/linux/method.h"
+#include "os/os.h"
+
+#define CATCH_NS (500 * HD_NS_PER_US) /* how long `caught` tries */
+#define RUNS_NS (50 * HD_NS_PER_US)   /* within it a running thread is seen to run */
+
+/* ---- still ------------------------------------------------------------------------------------------- */
+
+static void read_futex(struct hd_capture *out) {
+    out->futex_read = out->syscall_nr == SYS_futex &&
+                      hd_thread_files_memory(out->syscall_args[0], out->futex_words,
+                                             sizeof out->futex_words) == (long)sizeof out->futex_words;
+}
+
+static void fill(const struct hd_last_frozen *last, struct hd_capture *out) {
+    memset(&out->regs, 0, sizeof out->regs);
+    out->regs.pc = last->pc;
+    out->regs.sp = last->sp;
+    if (last->syscall_nr != HD_SYSCALL_NONE) {
+        hd_machine_blocked_regs(&out->regs, last->args);
+    }
+    out->way = HD_WAY_FROZEN;
+    out->state = last->state;
+    out->syscall_nr = last->syscall_nr;
+    memcpy(out->syscall_args, last->args, sizeof out->syscall_args);
+}
+
+int hd_method_still(struct hd_target *t, struct hd_capture *out) {
+    enum hd_clock_proves proves = t->clock.proves;
+    bool same =
+        t->last.valid && proves != HD_CLOCK_NOTHING && hd_thread_clock_same(&t->last.sched, &out->sched);
+    /* Where the kernel counts only how often a thread leaves a CPU, `syscall` shows whether it runs again. */
+    if (!same || (proves != HD_CLOCK_REST && hd_thread_files_where(&t->files) != HD_PROC_BLOCKED)) {
+        return -EAGAIN;
+    }
+    t->request.switches_known = false; /* as for frozen */
+    fill(&t->last, out);
+    out->same = true;
+    read_futex(out); /* another thread may have become the lock's owner */
+    return 0;
+}
+
+/* ---- frozen ------------------------------------------------------------------------------------------ */
+
+/* By plain loads: 0.1 µs, and no wait for the memory map's lock, which a large process takes while it forks.
+ * `reading` keeps the thread from leaving, and so from unmapping its stack. */
+static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd_capture *out) {
+    if (!t->watched || !hd_stack_bounds_have(&t->bounds, sp, &t->files, t->mailbox)) {
+        return false;
+    }
+    uint64_t lo = t->bounds.lo, hi = t->bounds.hi, from = sp - HD_RED_ZONE;
+    from = from < lo ? lo : from;
+    uint64_t n = hi - from < HD_STACK_BYTES_MAX ? hi - from : HD_STACK_BYTES_MAX;
+    __atomic_store_n(&t->mailbox->reading, 1, __ATOMIC_SEQ_CST);
+    bool there = __atomic_load_n(&t->mailbox->left, __ATOMIC_SEQ_CST) == 0;
+    if (there) {
+        hd_machine_copy(stack, (const void *)from, n);
+    }
+    __atomic_store_n(&t->mailbox->reading, 0, __ATOMIC_SEQ_CST);
+    if (!there) {
+        return false;
+    }
+    out->stack_addr = from;
+    out->stack_bytes = (uint32_t)n;
+    out->truncated = n < hi - from;
+    return true;
+}
+
+/* Any other stack may end anywhere. A read that crosses its end is short, or fails as a whole. */
+static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd_capture *out) {
+    uint64_t from = sp - HD_RED_ZONE;
+    uint64_t touched = hd_os_touched(sp, capacity - HD_RED_ZONE);
+    uint64_t n = touched != 0 ? HD_RED_ZONE + touched : capacity;
+
+    for (long got = 0; got <= 0 && n >= 64; n /= 4) {
+        got = hd_thread_files_memory(from, stack, n);
+        if (got > 0) {
+            out->stack_addr = from;
+            out->stack_bytes = (uint32_t)got;
+            out->truncated = got == (long)capacity;
+        } else if (from != sp) {
+            from = sp; /* the red zone may lie below the end of the stack */
+            n *= 4;
+        }
+    }
+}
+
+static bool knows_wait(const struct hd_thread_waits *w, const struct hd_proc_syscall *call) {
+    return w->known && w->syscall_nr == call->nr && w->argument == call->args[0];
+}
+
+/* Whether a signal would end the wait. `stat` shows that, but a read of it takes five times as long as all
+ * else, and waits for a fast disk end after 40 µs. So it is read for each second capture of an unknown call,
+ * or after the stack is safe. Else the wait is what it was in the same call before, or a guess: outside of
+ * calls threads wait for pages only. `runnable`, with equal statistics: the thread was woken only now. */
+static enum hd_run_state kind_of_wait(struct hd_target *t, const struct hd_proc_syscall *call,
+                                      enum hd_run_state read, const struct hd_sched *since) {
+    struct hd_thread_waits *w = &t->waits;
+    struct hd_sched now;
+    if (read == HD_RUN_RUNNABLE &&
+        (hd_thread_files_state(&t->files, &read) < 0 || hd_thread_clock_sched(&t->files, &now) < 0 ||
+         !hd_thread_clock_same(since, &now))) {
+        read = HD_RUN_RUNNABLE;
+    }
+    if (read == HD_RUN_BLOCKED || read == HD_RUN_UNINTERRUPTIBLE) {
+        w->known = true;
+        w->syscall_nr = call->nr;
+        w->argument = call->args[0];
+        w->state = (uint8_t)read;
+    }
+    if (read != HD_RUN_RUNNABLE) {
+        return read;
+    }
+    if (knows_wait(w, call)) {
+        return (enum hd_run_state)w->state;
+    }
+    return call->nr == HD_SYSCALL_NONE ? HD_RUN_UNINTERRUPTIBLE : HD_RUN_BLOCKED;
+}
+
+static void remember(struct hd_last_frozen *last, const struct hd_proc_syscall *call, enum hd_run_state state,
+                     const struct hd_sched *sched) {
+    last->pc = call->pc;
+    last->sp = call->sp;
+    last->syscall_nr = call->nr;
+    last->state = (uint8_t)state;
+    memcpy(last->args, call->args, sizeof last->args);
+    last->sched = *sched;
+    last->valid = true;
+}
+
+static uint8_t *buffer(const struct hd_target *t) {
+    return t->copy_to != NULL ? t->copy_to : hd_signal_request_spare();
+}
+
+int hd_method_frozen(struct hd_target *t, struct hd_capture *out) {
+    char before[HD_PROC_SYSCALL_BYTES], after[HD_PROC_SYSCALL_BYTES];
+    struct hd_proc_syscall call, call_after;
+    struct hd_sched sched;
+    enum hd_run_state state = HD_RUN_RUNNABLE;
+    uint8_t *stack = buffer(t);
+
+    if (t->clock.proves == HD_CLOCK_NOTHING) {
+        return -EAGAIN;
+    }
+    t->last.valid = false;
+    long n = hd_thread_files_syscall(&t->files, before, &call);
+    if (n < 0) {
+        return (int)n;
+    }
+    if (call.where != HD_PROC_BLOCKED || stack == NULL) {
+        return -EAGAIN;
+    }
+    if (!knows_wait(&t->waits, &call) && t->waits.tries++ % 2 == 0) {
+        (void)hd_thread_files_state(&t->files, &state);
+    }
+    out->syscall_nr = call.nr;
+    memcpy(out->syscall_args, call.args, sizeof out->syscall_args);
+    if (!copy_own(t, call.sp, stack, out)) {
+        copy_other(call.sp, stack, t->capacity != 0 ? t->capacity : HD_STACK_BYTES_MAX, out);
+    }
+    read_futex(out);
+    long n_after = hd_thread_files_syscall(&t->files, after, &call_after);
+    int rc = n_after < 0 ? (int)n_after : hd_thread_clock_sched(&t->files, &sched);
+    if (rc < 0) {
+        return rc;
+    }
+    if (n != n_after || memcmp(before, after, (size_t)n) != 0 || !hd_thread_clock_same(&out->sched, &sched)) {
+        return -EAGAIN;
+    }
+    t->request.switches_known =
+        false; /* a blocked thread must be seen to run twice before a signal is sent */
+    remember(&t->last, &call, kind_of_wait(t, &call, state, &sched), &sched);
+    fill(&t->last, out);
+    out->stack = stack;
+    return 0;
+}
+
+int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out) {
+    int rc = hd_method_begin_attempt(t, out);
+    rc = rc == 0 ? hd_method_still(t, out) : rc;
+    return rc == -EAGAIN ? hd_method_frozen(t, out) : rc;
+}
+
+/* ---- caught ------------------------------------------------------------------------------------------ */
+
+/* Not for a thread that waits for a CPU meanwhile, perhaps for the monitor's own. */
+int hd_method_caught(struct hd_target *t, struct hd_capture *out) {
+    uint64_t begun_ns = hd_os_now_ns(), passed_ns;
+    const uint64_t at_ns = out->at_ns;
+    const struct hd_sched sched = out->sched;
+    bool often = t->waits.often && !t->request.back_off.on && t->files.syscall_fd >= 0 && buffer(t) != NULL;
+    int rc = -EAGAIN;
+    t->waits.often = false;
+    if (!often) {
+        return -EAGAIN;
+    }
+    uint64_t cpu_before_ns = hd_thread_files_cpu_ns(&t->files), cpu_ns = 0;
+    do {
+        rc = hd_method_read_in_place(t, out);
+        passed_ns = hd_os_now_ns() - begun_ns;
+        if (rc == -EAGAIN && cpu_ns == 0 && passed_ns > RUNS_NS) {
+            cpu_ns = hd_thread_files_cpu_ns(&t->files);
+            if (cpu_ns == 0 || cpu_ns == cpu_before_ns) {
+                break;
+            }
+        }
+    } while (rc == -EAGAIN && passed_ns < CATCH_NS);
+    if (rc == 0 || rc == -ESRCH) {
+        return rc;
+    }
+    out->at_ns = at_ns;
+    out->sched = sched;
+    return -EAGAIN;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The method for a running thread: a signal makes the thread copy its own stack. Monitor: no allocation, no
+ * lock.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "capture/arch/machine.h"
+#include "capture/linux/method.h"
+#include "capture/linux/signal_handler.h"
+#include "capture/watched_thread.h"
+#include "os/os.h"
+#include "os/ticks.h"
+
+#define ANSWER_NS (50 * HD_NS_PER_MS)
+#define LATE_NS (5 * HD_NS_PER_MS) /* where a late answer has a buffer: the monitor's looks stay in time */
+#define PENDING_NS (500 * HD_NS_PER_US)  /* on one CPU the thread stood still for the monitor */
+#define SPIN_NS (50 * HD_NS_PER_US)      /* a signal takes 15 to 30 µs, a wake-up of the monitor 30 to 80 */
+#define RELAX 32                         /* some 1 to 2 µs */
+#define FIRST_NAP_NS (60 * HD_NS_PER_US) /* the handler makes no call to wake the monitor */
+#define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
+#define UNBLOCKED_NS (100 * HD_NS_PER_US) /* run time that proves that a thread is not inside sigwait */
+#define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
+
+/* ---- may the signal be sent? ------------------------------------------------------------------------- */
+
+static bool shows_blocked(const struct hd_signal_request *r, const struct hd_proc_status *status) {
+    return (status->blocked >> (r->signal - 1) & 1) != 0;
+}
+
+static bool shows_pending(const struct hd_signal_request *r, const struct hd_proc_status *status) {
+    return (status->pending >> (r->signal - 1) & 1) != 0;
+}
+
+/* The thread has not waited between two checks: it runs, or waits for a CPU. */
+static bool keeps_its_switches(struct hd_signal_request *r, const struct hd_proc_status *status) {
+    bool same = r->switches_known && status->voluntary == r->switches;
+    r->switches = status->voluntary;
+    r->switches_known = true;
+    return same;
+}
+
+/* A thread inside sigwait shows a signal as unblocked that it otherwise blocks. So a thread that blocked the
+ * signal still does, until two checks show it unblocked, and the thread ran between them and never waited. */
+static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
+    struct hd_signal_request *r = &t->request;
+    struct hd_proc_status then;
+    if (!r->blocks_signal || shows_blocked(r, status)) {
+        return r->blocks_signal;
+    }
+    uint64_t before_ns = hd_thread_files_cpu_ns(&t->files);
+    hd_capture_nap(2 * UNBLOCKED_NS);
+    r->blocks_signal = before_ns == 0 || hd_thread_files_status(&t->files, &then) < 0 ||
+                       shows_blocked(r, &then) || then.voluntary != status->voluntary ||
+                       hd_thread_files_cpu_ns(&t->files) < before_ns + UNBLOCKED_NS;
+    return r->blocks_signal;
+}
+
+/* The program has taken the signal for itself. Another signal that the kernel ignores by default serves too,
+ * unless the program has taken that as well: 0. */
+static int another_signal(int taken) {
+    return taken == SIGURG && hd_capture_signal_init(SIGWINCH) == 0 ? SIGWINCH : 0;
+}
+
+static bool handler_is_ours(struct hd_signal_request *r) {
+    struct hd_kernel_action action = {0};
+    if (hd_os.signal_action(r->signal, NULL, &action) == 0 &&
+        action.handler == (void *)hd_capture_on_signal) {
+        return true;
+    }
+    r->signal = another_signal(r->signal);
+    return false;
+}
+
+static bool may_send(struct hd_target *t) {
+    struct hd_signal_request *r = &t->request;
+    struct hd_proc_status status;
+
+    if (!t->watched || t->mailbox == NULL || r->signal <= 0 || r->back_off.on ||
+        hd_thread_files_status(&t->files, &status) < 0) {
+        return false;
+    }
+    bool quiet = keeps_its_switches(r, &status);
+    if (!hd_signal_request_passes(status.filters)) {
+        return false;
+    }
+    r->blocks_signal |= shows_blocked(r, &status);
+    bool pending = shows_pending(r, &status);
+    if (pending && !shows_blocked(r, &status)) {
+        hd_signal_request_is_pending(r, t->mailbox, &t->bounds);
+        return false;
+    }
+    if (hd_signal_request_is_answering(r, t->mailbox)) {
+        return false;
+    }
+    hd_signal_request_forget(r, t->mailbox); /* the signal is lost, or the thread may have run since */
+    r->forgotten = 0;
+    r->no_space = !hd_capture_mailbox_has_space(t->mailbox);
+    return quiet && !pending && !r->no_space && !blocks(t, &status) && handler_is_ours(r) &&
+           hd_signal_request_may_open(t->mailbox);
+}
+
+/* The last check before the signal: the thread runs, and has not left its CPU since the attempt began. */
+static bool keeps_running(const struct hd_target *t, const struct hd_sched *since) {
+    struct hd_sched now;
+    enum hd_run_state state;
+
+    if (hd_thread_clock_sched(&t->files, &now) < 0 || now.slices != since->slices) {
+        return false;
+    }
+    if (t->files.syscall_fd >= 0) {
+        return hd_thread_files_where(&t->files) == HD_PROC_RUNNING;
+    }
+    return hd_thread_files_state(&t->files, &state) == 0 && state == HD_RUN_RUNNABLE;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------- */
+
+/* Spins, then naps: a thread on the monitor's own CPU answers only while the monitor sleeps. False: no answer
+ * has come. */
+static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint64_t for_ns) {
+    uint64_t now = hd_os_now_ns();
+    uint64_t spin_until = now + SPIN_NS, until = now + for_ns;
+    uint64_t nap = FIRST_NAP_NS;
+
+    while (!hd_signal_request_has_answer(m, sequence)) {
+        now = hd_os_now_ns();
+        if (now < spin_until) {
+            for (unsigned i = 0; i < RELAX;
+                 i++) { /* each read takes the word's cache line from the handler */
+                hd_machine_relax();
+            }
+            continue;
+        }
+        if (now >= until || __atomic_load_n(&m->left, __ATOMIC_RELAXED) != 0) {
+            return false;
+        }
+        hd_capture_nap(nap);
+        nap = nap * 2 < LONGEST_NAP_NS ? nap * 2 : LONGEST_NAP_NS;
+    }
+    return true;
+}
+
+/* Converts ticks of the handler to ns, by the rate of the whole trip, which no part of it exceeds. The rate
+ * of a longer time may be wrong: the machine may have been suspended in it, while the counter ran. */
+static uint64_t part_of(const struct hd_instant *trip, uint64_t ticks) {
+    return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_clock_ratio_32(trip->ns, trip->ticks)) : trip->ns;
+}
+
+static void add_pause(struct hd_capture_cost *cost, const struct hd_mailbox *m,
+                      const struct hd_instant *sent) {
+    uint64_t now_ns = hd_os_now_ns();
+    uint64_t ticks = hd_ticks_read();
+    struct hd_instant trip = {ticks - sent->ticks, now_ns - sent->ns};
+    uint64_t pause_ns = part_of(&trip, m->ticks_end - m->ticks_begin);
+    cost->pause_total_ns += pause_ns;
+    cost->pause_max_ns = pause_ns > cost->pause_max_ns ? pause_ns : cost->pause_max_ns;
+}
+
+static void add_calls(struct hd_target *t) {
+    uint64_t interrupted = __atomic_load_n(&t->mailbox->interrupted_syscalls, __ATOMIC_RELAXED);
+    hd_signal_request_calls_broken(&t->request.back_off, t->cost.interrupted_syscalls, interrupted);
+    t->cost.interrupted_syscalls = interrupted;
+    t->cost.restarted_syscalls = __atomic_load_n(&t->mailbox->restarted_syscalls, __ATOMIC_RELAXED);
+}
+
+static void read_answer(struct hd_target *t, const struct hd_instant *sent, bool in_place,
+                        struct hd_capture *out) {
+    const struct hd_mailbox *m = t->mailbox;
+    out->regs = m->regs;
+    out->stack_addr = m->stack_addr;
+    out->stack_bytes = m->stack_bytes < HD_STACK_BYTES_MAX ? m->stack_bytes : HD_STACK_BYTES_MAX;
+    out->truncated = m->truncated;
+    out->stack = m->bytes;
+    out->in_place = in_place;
+    out->way = HD_WAY_SIGNALLED;
+    out->state = HD_RUN_RUNNING;
+    out->syscall_nr = HD_SYSCALL_NONE;
+    /* Until the answer the thread was where the request found it. The next sample shows what it does then. */
+    out->at_ns = sent->ns;
+    add_pause(&t->cost, m, sent);
+    add_calls(t);
+    if (t->watched && t->bounds.hi - m->regs.sp < GROWN_MAX) { /* the next copy of a grown stack is whole */
+        (void)hd_stack_bounds_have(&t->bounds, m->regs.sp, &t->files, m);
+    }
+}
+
+int hd_method_signalled(struct hd_target *t, struct hd_capture *out) {
+    struct hd_signal_request *r = &t->request;
+    struct hd_mailbox *m = t->mailbox;
+
+    if (!may_send(t)) {
+        if (r->sequence == 0) {
+            return -EAGAIN;
+        }
+        hd_capture_nap(PENDING_NS);
+        return -EBUSY;
+    }
+    if (!keeps_running(t, &out->sched)) {
+        return -EAGAIN;
+    }
+    hd_thread_clock_refresh(&t->files, &out->sched);
+    uint32_t sequence = hd_signal_request_open(r, m, &t->bounds);
+    struct hd_instant sent = {.ticks = hd_ticks_read(), .ns = hd_os_now_ns()};
+    int rc = hd_os.signal_thread(hd_os.get_pid(), t->files.tid, r->signal, sequence);
+    if (rc < 0) {
+        hd_signal_request_refused(m, sequence);
+        return rc;
+    }
+    t->cost.signals++;
+    if (!wait_for_answer(m, sequence, r->in_place ? LATE_NS : ANSWER_NS) &&
+        hd_signal_request_is_late(r, m, sequence, &sent)) {
+        out->at_ns = sent.ns;
+        return -ETIMEDOUT;
+    }
+    read_answer(t, &sent, r->in_place, out);
+    return 0;
+}
+
+int hd_method_signalled_late(struct hd_target *t, struct hd_capture *out) {
+    if (!hd_signal_request_take_late(&t->request, t->mailbox)) {
+        return -EAGAIN;
+    }
+    read_answer(t, &t->request.sent_at, true, out);
+    return 0;
+}

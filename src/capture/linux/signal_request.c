@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The states of a request for a stack, on the monitor's side. Monitor: no allocation, no lock.
+ */
+#include "capture/linux/signal_request.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture/arch/machine.h"
+#include "os/os.h"
+
+#define BYTES HD_STACK_BYTES_MAX
+#define FETCHED_BYTES (16u * 1024u)
+#define CACHE_LINE 64u
+/* A thread that runs inside the kernel may make the broken call again, and never finish it. */
+#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* after the first break */
+#define BACK_OFF_MAX_NS (100 * HD_NS_PER_S)
+#define USER_TICKS 10 /* some 100 ms (USER_HZ is 100) */
+
+/* The buffers belong to the library, not to the caller. A handler may be interrupted in mid-copy for longer
+ * than the monitor waits, and then writes into the buffer. */
+static struct {
+    uint8_t *first, *spare;
+    int signal;
+    const struct hd_mailbox *copying;         /* of the late handler that is in mid-copy; NULL: none is */
+    uint32_t sequence;                        /* of the newest request of all targets */
+    const struct hd_signal_request *in_first; /* its late answer goes to `first`; NULL: none does */
+    uint64_t filters;
+} shared;
+
+static int take_buffers(void) {
+    if (shared.first == NULL) {
+        uint8_t *bytes = hd_os_memory_take(2 * (size_t)BYTES);
+        if (bytes == NULL) {
+            return -ENOMEM;
+        }
+        memset(bytes, 0xff, 2 * (size_t)BYTES); /* a page fault in the handler costs more than the copy */
+        shared.first = bytes;
+        shared.spare = bytes + BYTES;
+    }
+    return 0;
+}
+
+int hd_capture_buffers(void) {
+    shared.in_first = NULL; /* in a forked child: the parent's */
+    return take_buffers();
+}
+
+int hd_signal_request_use(int signal) {
+    int rc = take_buffers();
+    shared.signal = rc == 0 ? signal : 0;
+    return rc;
+}
+
+int hd_signal_request_signal(void) {
+    return shared.signal;
+}
+
+void hd_capture_filters_are(uint64_t filters) {
+    shared.filters = filters;
+}
+
+void hd_signal_request_fetch(void) {
+    const uint8_t *bytes = __atomic_load_n(&shared.first, __ATOMIC_RELAXED);
+    for (unsigned i = 0; bytes != NULL && i < FETCHED_BYTES; i += CACHE_LINE) {
+        hd_machine_fetch(bytes + i);
+    }
+}
+
+/* ---- the mailbox's word ------------------------------------------------------------------------------ */
+
+static enum hd_mail_phase phase_of(uint64_t word) {
+    return (enum hd_mail_phase)(word & 3);
+}
+
+static enum hd_mail_phase phase_now(const struct hd_mailbox *m) {
+    return phase_of(__atomic_load_n(&m->word, __ATOMIC_ACQUIRE));
+}
+
+/* The buffer that a late handler still writes to; NULL: none. */
+static const uint8_t *copying_buffer(void) {
+    if (shared.copying != NULL && phase_now(shared.copying) != HD_MAIL_COPYING) {
+        shared.copying = NULL;
+    }
+    return shared.copying != NULL ? shared.copying->bytes : NULL;
+}
+
+static void put_request(struct hd_mailbox *m, uint32_t sequence, uint8_t *bytes,
+                        const struct hd_stack_bounds *b) {
+    m->bytes = bytes;
+    hd_stack_bounds_share(b, m);
+    __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
+}
+
+/* From now on the handler gives no answer. False: the answer has come. */
+static bool cancel(struct hd_mailbox *m, uint32_t sequence) {
+    uint64_t request = hd_mail_word(sequence, HD_MAIL_REQUESTED);
+    if (__atomic_compare_exchange_n(&m->word, &request, hd_mail_word(sequence, HD_MAIL_IDLE), false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return true;
+    }
+    if (phase_of(request) == HD_MAIL_DONE) {
+        return false;
+    }
+    shared.copying = m; /* the handler is interrupted in mid-copy */
+    return true;
+}
+
+static bool is_leaving(const struct hd_mailbox *m) {
+    return __atomic_load_n(&m->left, __ATOMIC_RELAXED) != 0;
+}
+
+uint8_t *hd_signal_request_spare(void) {
+    return copying_buffer() != shared.spare ? shared.spare : NULL;
+}
+
+/* ---- the states -------------------------------------------------------------------------------------- */
+
+bool hd_signal_request_may_be_in_place(const struct hd_signal_request *r) {
+    return shared.in_first == NULL || shared.in_first == r;
+}
+
+bool hd_signal_request_passes(uint64_t filters) {
+    return filters == shared.filters && filters != HD_FILTERS_UNKNOWN;
+}
+
+bool hd_signal_request_may_open(const struct hd_mailbox *m) {
+    return shared.first != NULL && copying_buffer() == NULL && !is_leaving(m);
+}
+
+uint32_t hd_signal_request_open(const struct hd_signal_request *r, struct hd_mailbox *m,
+                                const struct hd_stack_bounds *b) {
+    uint32_t sequence = ++shared.sequence;
+    put_request(m, sequence, r->in_place ? shared.first : shared.spare, b);
+    return sequence;
+}
+
+bool hd_signal_request_is_late(struct hd_signal_request *r, struct hd_mailbox *m, uint32_t sequence,
+                               const struct hd_instant *sent_at) {
+    bool stays = r->in_place && !is_leaving(m);
+    if (!stays && !cancel(m, sequence)) {
+        return false;
+    }
+    shared.in_first = stays ? r : shared.in_first;
+    r->sequence = sequence;
+    r->sent_at = *sent_at;
+    return true;
+}
+
+void hd_signal_request_is_pending(struct hd_signal_request *r, struct hd_mailbox *m,
+                                  const struct hd_stack_bounds *b) {
+    r->sequence = r->sequence != 0 ? r->sequence : r->forgotten;
+    if (r->in_place && r->sequence != 0 && shared.in_first == NULL && shared.first != NULL &&
+        copying_buffer() == NULL && !is_leaving(m)) {
+        shared.in_first = r;
+        put_request(m, r->sequence, shared.first, b);
+    }
+}
+
+bool hd_signal_request_is_answering(const struct hd_signal_request *r, const struct hd_mailbox *m) {
+    return r->sequence != 0 && shared.in_first == r && phase_now(m) != HD_MAIL_REQUESTED;
+}
+
+bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_mailbox *m) {
+    if (r->sequence == 0 || shared.in_first != r || !hd_signal_request_has_answer(m, r->sequence)) {
+        return false;
+    }
+    shared.in_first = NULL;
+    r->sequence = 0;
+    return true;
+}
+
+void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m) {
+    if (r->sequence == 0) {
+        return; /* also the worker's targets, which have no mailbox */
+    }
+    if (shared.in_first == r) {
+        shared.in_first = NULL;
+        (void)cancel(m, r->sequence);
+    }
+    r->forgotten = r->sequence;
+    r->sequence = 0;
+}
+
+/* A handler in mid-copy keeps both buffers: the next start maps others. */
+void hd_signal_request_close(const struct hd_mailbox *m) {
+    if (m != NULL && copying_buffer() != NULL && shared.copying == m) {
+        shared.copying = NULL;
+        __atomic_store_n(&shared.first, NULL, __ATOMIC_RELAXED); /* hd_signal_request_fetch reads it */
+        shared.spare = NULL;
+    }
+}
+
+/* ---- back-off ---------------------------------------------------------------------------------------- */
+
+/* The thread ran in user mode for USER_TICKS, and not for one tick inside the kernel. */
+static bool stays_in_user_mode(struct hd_back_off *b, const struct hd_thread_files *f) {
+    struct hd_proc_stat stat;
+    if (hd_thread_files_stat(f, &stat) != 0) {
+        return false;
+    }
+    uint64_t user = stat.ticks_outside, kernel = stat.ticks_inside;
+    if (kernel != b->kernel_ticks || user < b->user_ticks) {
+        b->kernel_ticks = kernel;
+        b->user_ticks = user;
+    }
+    /* The kernel scales both numbers and lets neither fall: for a while one may grow in place of the other.
+     */
+    return user - b->user_ticks >= USER_TICKS + b->ns / HD_NS_PER_S;
+}
+
+void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const struct hd_thread_files *f,
+                             struct hd_mailbox *m) {
+    struct hd_back_off *b = &r->back_off;
+    b->on = b->until_ns != 0 && hd_os_now_ns() < b->until_ns && !stays_in_user_mode(b, f);
+    if (r->sequence != 0 && shared.in_first == r && hd_signal_request_has_answer(m, r->sequence)) {
+        hd_signal_request_forget(r, m);
+    }
+    r->in_place = in_place && hd_signal_request_may_be_in_place(r);
+}
+
+void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls) {
+    if (calls == before) { /* no proof that the next signal breaks none, so it shrinks slowly */
+        b->ns = b->ns > BACK_OFF_NS ? b->ns - b->ns / 4 : 0;
+        return;
+    }
+    if (b->ns < BACK_OFF_MAX_NS) {
+        b->ns = b->ns == 0 ? BACK_OFF_NS : 2 * b->ns;
+    }
+    b->until_ns = hd_os_now_ns() + b->ns;
+    b->kernel_ticks = UINT64_MAX; /* the thread has just been inside the kernel */
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads a thread's scheduling statistics: schedstat, or its CPU clock and context switches without it.
+ */
+#include "capture/linux/thread_clock.h"
+
+#include <errno.h>
+
+/* enum hd_clock_proves, or an error. */
+static int read_sched(const struct hd_thread_files *f, struct hd_sched *out) {
+    char text[HD_PROC_SCHED_BYTES];
+    struct hd_proc_status status;
+    long n = hd_thread_files_schedstat(f, text, sizeof text);
+
+    if (n > 0 && hd_proc_parse_schedstat(text, (size_t)n, out) && hd_sched_known(out)) {
+        return HD_CLOCK_REST;
+    }
+    *out = (struct hd_sched){0};
+    if (n == -ESRCH || hd_thread_files_cpu(f, &out->cpu_ns) == -ESRCH) {
+        return -ESRCH;
+    }
+    int rc = hd_thread_files_status(f, &status);
+    out->slices = rc < 0 ? 0 : 1 + status.voluntary + status.involuntary;
+    return rc < 0 ? rc : HD_CLOCK_LEAVING;
+}
+
+int hd_thread_clock_read(const struct hd_thread_files *f, struct hd_thread_clock *out) {
+    int rc = read_sched(f, &out->sched);
+    out->proves = rc < 0 ? HD_CLOCK_NOTHING : (enum hd_clock_proves)rc;
+    return rc < 0 ? rc : 0;
+}
+
+int hd_thread_clock_sched(const struct hd_thread_files *f, struct hd_sched *out) {
+    int rc = read_sched(f, out);
+    return rc < 0 ? rc : 0;
+}
+
+bool hd_thread_clock_rests(const struct hd_thread_files *f, const struct hd_sched *since) {
+    uint64_t cpu_ns = hd_thread_files_cpu_ns(f);
+    return cpu_ns != 0 && cpu_ns == since->cpu_ns;
+}
+
+void hd_thread_clock_refresh(const struct hd_thread_files *f, struct hd_sched *sched) {
+    uint64_t cpu_ns = hd_thread_files_cpu_ns(f);
+    if (cpu_ns > sched->cpu_ns) {
+        sched->cpu_ns = cpu_ns; /* the clock may stand still where a hypervisor takes the time */
+    }
+}

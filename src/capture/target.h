@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A thread that can be captured: what is open of it, and what earlier captures have found. The monitor has
+ * one for each watched thread; the worker and `hangdog dump` make one for a moment.
+ */
+#ifndef HD_TARGET_H
+#define HD_TARGET_H
+
+#include "capture/linux/signal_request.h"
+#include "capture/linux/stack_bounds.h"
+#include "capture/linux/thread_clock.h"
+#include "capture/linux/thread_files.h"
+#include "capture/mailbox.h"
+
+struct hd_target;
+
+/* A way to take one sample. Returns
+ *   0           *out is filled.
+ *   -EAGAIN     No answer: hd_capture_take tries the next method, and all of them again a moment later.
+ *   -EBUSY      No answer, and to try again in this sample is useless.
+ *   -ETIMEDOUT  The same; at_ns and sched of *out say when and how the method found the thread.
+ *   -ESRCH      The thread has ended.
+ * Before the call at_ns and sched of *out are those of the attempt, all else is zero. A method that returns
+ * -EAGAIN keeps these two. */
+struct hd_capture_method {
+    char name[16];
+    int (*take)(struct hd_target *t, struct hd_capture *out);
+};
+
+/* Totals of a target's captures since it was opened. */
+struct hd_capture_cost {
+    uint64_t samples;              /* captures that gave a stack, or proved the earlier one */
+    uint64_t signals;              /* sent */
+    uint64_t restarted_syscalls;   /* broken by our signal; the handler made the thread call again */
+    uint64_t interrupted_syscalls; /* broken or cut short by our signal, perhaps, and not repaired */
+    uint64_t pause_max_ns;         /* in the handler, by its own clock */
+    uint64_t pause_total_ns;
+};
+
+/* The newest frozen capture. Its stack is still the thread's while `sched` is. */
+struct hd_last_frozen {
+    bool valid;
+    uint8_t state; /* enum hd_run_state */
+    int32_t syscall_nr;
+    struct hd_sched sched;
+    uint64_t pc, sp;
+    uint64_t args[6];
+};
+
+/* How the thread waits, as captures have found it. */
+struct hd_thread_waits {
+    uint64_t at_ns, slices; /* of the capture before; slices 0: there was none */
+    uint64_t argument;      /* the first one of call `syscall_nr` */
+    int32_t syscall_nr;
+    bool known;    /* in that call it waits in `state` */
+    uint8_t state; /* enum hd_run_state */
+    uint8_t tries; /* to read the state of a call that is not known */
+    bool often;    /* it waits often and briefly: the next method may catch it so, once in this sample */
+};
+
+/* The methods of this system; capture/linux/method.h lists them. */
+extern const struct hd_capture_method hd_methods[];
+
+/* Set zero; for a watched thread set `watched`, `mailbox` and request.signal too. Then open. */
+struct hd_target {
+    hd_thread_id thread;
+    bool watched;      /* only then signals and plain loads are allowed */
+    uint32_t capacity; /* of `copy_to`; 0: HD_STACK_BYTES_MAX */
+    uint8_t *copy_to;  /* for stacks that the caller's thread copies; NULL: the spare buffer */
+    const struct hd_capture_method
+        *methods; /* in order, the last resort last, then zeros; NULL before open: hd_methods */
+    struct hd_thread_files files;
+    struct hd_thread_clock clock; /* when this attempt began */
+    struct hd_stack_bounds bounds;
+    struct hd_last_frozen last;
+    struct hd_thread_waits waits;
+    struct hd_signal_request request;
+    struct hd_mailbox *mailbox; /* NULL: not watched */
+    struct hd_capture_cost cost;
+};
+
+/* Opens the files of a thread and finds its stack. The caller's descriptor table keeps the files, so each of
+ * our threads has its own targets. The error of opening `syscall`: the target has all else, close it. */
+int hd_target_open(struct hd_target *t, hd_thread_id thread);
+void hd_target_close(struct hd_target *t);
+
+/* Sleeps, and adds that to the total of all captures. Monitor. */
+void hd_capture_nap(uint64_t ns);
+uint64_t hd_capture_napped_ns(void);
+
+/* The worker does not have the newest capture: the next one must not be proven by it. */
+static inline void hd_target_forget_last(struct hd_target *t) {
+    t->last.valid = false;
+}
+
+#endif

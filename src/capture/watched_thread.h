@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watched thread's own part of capturing: the process's signal handler, and the thread's mailbox and
+ * alternate stack. At the start and the end of a watch.
+ */
+#ifndef HD_WATCHED_THREAD_H
+#define HD_WATCHED_THREAD_H
+
+#include "capture/mailbox.h"
+
+/* True for signals that the kernel ignores by default: a late one harms neither the program nor a child that
+ * has reset its handlers. */
+bool hd_capture_signal_may_be(int signal);
+
+/* Installs the handler for `signal`, once for the process, before any watch. Idempotent; the handler stays.
+ * -EBUSY: the program has an action for the signal, and it stays; also an ignored signal, since a program
+ * that is executed inherits that. -EINVAL: the kernel does not ignore the signal by default. */
+int hd_capture_signal_init(int signal);
+/* Removes the handler if it is still ours, before a seccomp filter comes that may kill for its calls. Writes
+ * no memory, so a child that shares memory may call. Async-signal-safe. */
+void hd_capture_signal_end(void);
+
+/* Bytes of the memory that a watch of a thread needs. */
+size_t hd_capture_thread_bytes(void);
+/* The calling thread starts to be watched. Gives it an alternate stack, unless the program has one; stores
+ * the mailbox in *out and as the thread's own; takes the dry sample. `memory` is aligned to a page and lives
+ * until the thread has left and the monitor has closed the target, in either order. It has a guard page: give
+ * it back by hd_os_memory_give only. */
+int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
+/* The calling thread ends the watch. Waits some microseconds if the monitor is reading its stack. The thread
+ * may end after the call. -EBUSY: the caller runs in a handler on the alternate stack, so `memory` must stay.
+ */
+int hd_capture_thread_leave(struct hd_mailbox *m);
+/* Monitor: it uses the mailbox no more. */
+void hd_capture_thread_closed(struct hd_mailbox *m);
+/* The memory of a watch on the calling thread that the monitor has closed; the call leaves that watch. NULL:
+ * there is no such watch. */
+void *hd_capture_thread_left_over(void);
+
+/* The frame of our handler fits where the kernel puts it: on the alternate stack in force. Without an
+ * alternate stack the frame lies on the stack in use, which is large. That may be a coroutine's small stack
+ * only where the program has handlers with SA_ONSTACK and no alternate stack, as Python has. */
+bool hd_capture_mailbox_has_space(const struct hd_mailbox *m);
+
+#endif
