@@ -8,7 +8,7 @@ import tree
 import words
 
 MOST_WORDS = 25
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(\[]*[A-Z0-9`\"])")
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(\[]*(?:[A-Z0-9`\"]|[a-z_]+: ))")
 NO_ACTOR = re.compile(r"(who|whose|whoever|somebody|nobody|that which|what)\b(?!.*\?$)", re.IGNORECASE | re.DOTALL)
 PRIVATE = re.compile(r"\b(" + "|".join(map(re.escape, [*words.PRIVATE, *words.PRIVATE_PROSE])) + r")\b(?! (?:by|for (?:reading|writing))\b)", re.IGNORECASE)
 ODD = {

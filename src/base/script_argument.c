@@ -12,7 +12,7 @@ static const char *base_of(const char *path) {
     return base;
 }
 
-/* The first `n` bytes are one of the words of a list. A list is a text, with a blank behind each word: an
+/* The first `n` bytes are one of the words of a list. A list is a text, with a blank behind each word. An
  * array of pointers would cost the watched process a relocation of 32 bytes for each word. */
 static bool is_word(const char *text, size_t n, const char *words) {
     for (const char *at = words, *word = words; n > 0 && *at != '\0'; at++) {
