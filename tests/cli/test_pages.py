@@ -109,7 +109,7 @@ class Pages(Command):
         schema = (pathlib.Path(os.environ["HANGDOG_SOURCE"]) / "docs/report.schema.json").read_text(encoding="utf-8")
         kinds = re.findall(r'"([a-z-]+)"', re.search(r'"kind": \{"enum": \[([^]]*"session")\]', schema)[1])
         causes = re.findall(r'"([a-z-]+)"', re.search(r'"kind": \{"enum": \[([^]]*"starved"[^]]*)\]', schema)[1])
-        self.assertEqual(sorted(kinds + ["fatal"]), sorted(self.bash("hangdog", "list", "--kind", "")))
+        self.assertEqual(sorted(kinds + ["background", "threads", "frames", "fatal"]), sorted(self.bash("hangdog", "list", "--kind", "")))
         self.assertEqual(sorted(causes), sorted(self.bash("hangdog", "list", "--cause", "")))
 
     # ---- shells ----------------------------------------------------------------------------------------------------
