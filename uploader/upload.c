@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/json_text.h"
 #include "cli/base/libexec.h"
 #include "cli/base/options.h"
 #include "cli/reader/report_find.h"
@@ -48,11 +49,6 @@ static void pass_over(struct upload *u, const char *path, const char *at, const 
     }
 }
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
-
 /* Removes what the collector has, and says what it refused. */
 static void settle(struct upload *u, const struct batch *b, size_t first, size_t count,
                    const json_t *answer) {
@@ -66,8 +62,8 @@ static void settle(struct upload *u, const struct batch *b, size_t first, size_t
         json_int_t index = json_integer_value(json_object_get(item, "index"));
         if (index >= 0 && (size_t)index < count && !refused[index]) {
             refused[index] = true;
-            pass_over(u, b->item[first + (size_t)index].path, text_of(item, "at"), text_of(item, "reason"),
-                      refused_for_s(item));
+            pass_over(u, b->item[first + (size_t)index].path, json_text(item, "at"),
+                      json_text(item, "reason"), refused_for_s(item));
         }
     }
     for (i = 0; i < count; i++) {

@@ -7,14 +7,11 @@
 #include <sys/syscall.h>
 
 #include "cause/rows.h"
+#include "cli/base/json_text.h"
 #include "cli/base/path.h"
 #include "cli/reader/lock_function.h"
 #include "cli/reader/own_frame.h"
 #include "os/syscall_table.h"
-
-static const char *text_of(const json_t *object, const char *name) {
-    return json_string_value(json_object_get(object, name));
-}
 
 static const json_t *thread_of(const json_t *report, int tid) {
     const json_t *threads = json_object_get(report, "threads");
@@ -45,13 +42,13 @@ static const struct hd_probe *evidence_of(const struct live_threads *t, int tid)
 /* "8371 "db-writer", which is in compact_log (lock.c:11), in fsync of journal.db". */
 static void say_owner(FILE *out, const json_t *report, const struct live_threads *t, int tid) {
     const json_t *owner = thread_of(report, tid);
-    const char *name = text_of(owner, "name");
+    const char *name = json_text_or_null(owner, "name");
     fprintf(out, "%d", tid);
     if (name != NULL) {
         fprintf(out, " \"%s\"", name);
     }
     const json_t *frame = report_own_frame_of(report, frames_of(owner));
-    const char *function = text_of(frame, "function"), *file = text_of(frame, "file");
+    const char *function = json_text_or_null(frame, "function"), *file = json_text_or_null(frame, "file");
     if (function != NULL) {
         fprintf(out, ", which is in %s", function);
         if (file != NULL) {

@@ -4,19 +4,16 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "cli/base/json_text.h"
 #include "cli/pages/roff.h"
 
 #define DEPTH_MAX 5
 #define PATH_BYTES 256
 
-static const char *text_of(const json_t *object, const char *name) {
-    return json_string_value(json_object_get(object, name));
-}
-
 /* "#/$defs/frames" is that definition. */
 static const json_t *resolved(const json_t *schema, const json_t *member) {
     static const char start[] = "#/$defs/";
-    const char *ref = text_of(member, "$ref");
+    const char *ref = json_text_or_null(member, "$ref");
     if (ref == NULL || strncmp(ref, start, sizeof start - 1) != 0) {
         return member;
     }
@@ -26,7 +23,7 @@ static const json_t *resolved(const json_t *schema, const json_t *member) {
 
 static void write_values(FILE *out, const json_t *member) {
     const json_t *values = json_object_get(member, "enum"), *value;
-    const char *only = text_of(member, "const");
+    const char *only = json_text_or_null(member, "const");
     size_t i;
     if (only != NULL) {
         fputs("Always ", out);
@@ -42,7 +39,8 @@ static void write_values(FILE *out, const json_t *member) {
 
 /* A member: "cause.kind", of an array "threads[].tid". */
 static void write_member(FILE *out, const char *path, const json_t *member, bool required) {
-    const char *type = text_of(member, "type"), *description = text_of(member, "description");
+    const char *type = json_text_or_null(member, "type"),
+               *description = json_text_or_null(member, "description");
     fputs(".TP\n\\fB", out);
     roff_string(out, path);
     fputs("\\fR", out);
@@ -53,7 +51,8 @@ static void write_member(FILE *out, const char *path, const json_t *member, bool
         roff_sentence(out, description);
     }
     write_values(out, member);
-    if (description == NULL && json_object_get(member, "enum") == NULL && text_of(member, "const") == NULL) {
+    if (description == NULL && json_object_get(member, "enum") == NULL &&
+        json_text_or_null(member, "const") == NULL) {
         fputs("\\&\n", out);
     }
 }
@@ -89,7 +88,7 @@ static void write_members(FILE *out, const json_t *schema, const json_t *object,
 }
 
 void report_page_write(FILE *out, const json_t *schema) {
-    const char *description = text_of(schema, "description");
+    const char *description = json_text_or_null(schema, "description");
     roff_title(out, "hangdog-report", 5);
     fputs(".SH NAME\nhangdog\\-report \\- a report of a hang, as JSON\n"
           ".SH EXAMPLES\n"

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/json_text.h"
 #include "cli/base/path.h"
 #include "cli/base/shell_quote.h"
 #include "cli/reader/report_find.h"
@@ -255,6 +256,5 @@ uid_t report_owner(const char *path) {
 }
 
 const char *report_text(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
+    return json_text(object, key);
 }

@@ -4,6 +4,7 @@
  */
 #include "cli/render/cmd_list.h"
 #include "cli/base/error.h"
+#include "cli/base/json_text.h"
 #include "cli/base/options.h"
 #include "cli/base/path.h"
 #include "cli/base/sanitize.h"
@@ -143,21 +144,18 @@ static char *key_of_hang(const json_t *summary) {
     return groups_key(summary, (const char *const[]){"session", "fingerprint", "kind", "app", NULL});
 }
 
-static const char *text_of(const json_t *row, const char *name) {
-    return json_string_value(json_object_get(row, name));
-}
-
 static void add_row(struct table *t, const json_t *row, const struct summaries *s, bool terminal) {
     char when[ROW_BYTES], longest[RENDER_DURATION_BYTES], count[24];
     char *function = row_function(row), id[REPORT_ID_BYTES] = "";
-    const char *file = base_name(text_of(row, "file"));
+    const char *file = base_name(json_text_or_null(row, "file"));
     snprintf(id, sizeof id, "%s", file != NULL ? file : ""); /* hangdog show looks for files */
     snprintf(count, sizeof count, "%lld", (long long)json_integer_value(json_object_get(row, "count")));
     table_add(t, (const char *const[]){
-                     row_when(when, text_of(row, "last_at"), !terminal), text_of(row, "app"),
-                     report_words_brief(text_of(row, "kind")),
+                     row_when(when, json_text_or_null(row, "last_at"), !terminal),
+                     json_text_or_null(row, "app"), report_words_brief(json_text_or_null(row, "kind")),
                      render_duration(longest, json_integer_value(json_object_get(row, "max_ns"))),
-                     text_of(row, "cause"), count, function, id + strlen(id) - summaries_id_end(s, id)});
+                     json_text_or_null(row, "cause"), count, function,
+                     id + strlen(id) - summaries_id_end(s, id)});
     free(function);
 }
 

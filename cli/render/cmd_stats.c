@@ -4,6 +4,7 @@
  */
 #include "cli/base/duration.h"
 #include "cli/base/error.h"
+#include "cli/base/json_text.h"
 #include "cli/base/options.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/terminal.h"
@@ -118,26 +119,22 @@ static char *key_of_version(const json_t *summary) {
     return groups_key(summary, (const char *const[]){"app", "version", NULL});
 }
 
-static const char *text_of(const json_t *row, const char *name) {
-    return json_string_value(json_object_get(row, name));
-}
-
 static json_int_t number(const json_t *row, const char *name) {
     return json_integer_value(json_object_get(row, name));
 }
 
 static bool is_hang(const json_t *summary) {
-    return report_words_kind_is(text_of(summary, "kind"), HD_OF_HANG);
+    return report_words_kind_is(json_text_or_null(summary, "kind"), HD_OF_HANG);
 }
 
 /* A hang that has no report, as its session counted it: what a report with its fingerprint says of it. */
 static json_t *suppressed_summary(const json_t *hangs, const json_t *session, const json_t *one) {
     static const char *const of_session[] = {"app", "version", "started_at", "id"};
-    const char *fingerprint = text_of(one, "fingerprint");
+    const char *fingerprint = json_text_or_null(one, "fingerprint");
     json_t *out = NULL, *hang;
     size_t i;
     json_array_foreach(hangs, i, hang) {
-        const char *other = text_of(hang, "fingerprint");
+        const char *other = json_text_or_null(hang, "fingerprint");
         if (fingerprint != NULL && other != NULL && strcmp(other, fingerprint) == 0) {
             out = json_copy(hang);
             break;
@@ -196,7 +193,7 @@ static void add_suppressed(json_t *rows, const json_t *hangs, const json_t *sess
 /* The part of a session since that moment. */
 static json_int_t watched_since(const json_t *session, time_t from) {
     struct tm start = {0};
-    const char *started = text_of(session, "started_at");
+    const char *started = json_text_or_null(session, "started_at");
     json_int_t ns = number(session, "duration_ns");
     if (from == 0 || started == NULL || strptime(started, "%Y-%m-%dT%H:%M:%S", &start) == NULL) {
         return ns;
@@ -244,7 +241,7 @@ static struct sums add_up(const json_t *summaries, time_t from, group_key *key) 
     }
     json_t *rows = groups_make(hangs, key);
     json_array_foreach(summaries, i, summary) {
-        const char *kind = text_of(summary, "kind");
+        const char *kind = json_text_or_null(summary, "kind");
         if (kind != NULL && strcmp(kind, "session") == 0) {
             json_int_t watched = watched_since(summary, from);
             sums.watched_ns = groups_add_times(sums.watched_ns, watched);
@@ -296,12 +293,12 @@ static void add_row(struct table *t, const json_t *row, size_t by, bool terminal
     text[n++] = render_duration(lost, number(row, "total_ns"));
     text[n++] = count;
     text[n++] = render_duration(worst, number(row, "max_ns"));
-    text[n++] = text_of(row, by == 2 ? "version" : "cause");
+    text[n++] = json_text_or_null(row, by == 2 ? "version" : "cause");
     if (by == 0) {
         text[n++] = function;
     }
-    text[n++] = text_of(row, "app");
-    text[n++] = row_when(when, text_of(row, "last_at"), !terminal);
+    text[n++] = json_text_or_null(row, "app");
+    text[n++] = row_when(when, json_text_or_null(row, "last_at"), !terminal);
     table_add(t, text);
     free(function);
 }

@@ -2,6 +2,7 @@
  *
  * Durations, times and texts for a person. Ordinary code.
  */
+#include "cli/base/json_text.h"
 #include "cli/base/shell_quote.h"
 #include "cli/base/terminal.h"
 #include "cli/render/render_parts.h"
@@ -81,7 +82,7 @@ struct style render_style(bool colour) {
 }
 
 const char *value_text(const json_t *object, const char *name) {
-    return json_string_value(json_object_get(object, name));
+    return json_text_or_null(object, name);
 }
 
 int64_t value_signed(const json_t *object, const char *name) {

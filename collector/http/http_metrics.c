@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/base/json_text.h"
 #include "cli/export/prometheus.h"
 #include "collector/http/http_private.h"
 
@@ -39,11 +40,6 @@ static void put_own(FILE *out, struct http *h) {
     }
 }
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
-
 static void put_sum(FILE *out, const json_t *versions, const char *name, const char *help, const char *member,
                     double per_unit) {
     const json_t *one;
@@ -51,8 +47,8 @@ static void put_sum(FILE *out, const json_t *versions, const char *name, const c
     fprintf(out, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
     json_array_foreach(versions, i, one) {
         fprintf(out, "%s{", name);
-        export_put_label(out, "", "app", text_of(one, "app"));
-        export_put_label(out, ",", "version", text_of(one, "version"));
+        export_put_label(out, "", "app", json_text(one, "app"));
+        export_put_label(out, ",", "version", json_text(one, "version"));
         fprintf(out, "} %.15g\n", (double)json_integer_value(json_object_get(one, member)) / per_unit);
     }
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/json_text.h"
 #include "cli/base/path.h"
 #include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
@@ -49,11 +50,6 @@ struct own_path {
     bool partial; /* there may be functions without a frame: inlined, and no debug information */
 };
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
-
 static bool is_on(const struct own_path *path, const char *name) {
     for (size_t i = 0; i < path->count; i++) {
         if (strcmp(path->own[i].name, name) == 0) {
@@ -85,7 +81,7 @@ static bool name_own(const json_t *report, const json_t *frame, bool innermost, 
 
 /* Node compiles a function that it calls often, with what that one calls in it. */
 static bool may_lack_a_call(const json_t *frame) {
-    return strcmp(text_of(frame, "language"), "javascript") == 0;
+    return strcmp(json_text(frame, "language"), "javascript") == 0;
 }
 
 static void add_frame(struct own_path *path, const json_t *frame, const char *name, char weight) {
@@ -167,7 +163,7 @@ static void set_place(struct grouping *g, const json_t *report, const json_t *fr
     const char *file = base_name(json_string_value(json_object_get(frame, "file")));
     const char *module =
         base_name(json_string_value(json_object_get(report_frame_module(report, frame), "path")));
-    const char *program = base_name(text_of(json_object_get(report, "app"), "executable"));
+    const char *program = base_name(json_text(json_object_get(report, "app"), "executable"));
     json_int_t line = json_integer_value(json_object_get(frame, "line"));
     /* The app's own file is no place: pages say the app. Its file may have another name, where it was started
      * by a link: Debian's redis-server is a link to redis-check-rdb. */
@@ -325,7 +321,7 @@ static void add_other(struct grouping *g, const json_t *report) {
         snprintf(g->function, sizeof g->function, "%s", name);
         set_place(g, report, frame);
     }
-    add_line(g, "call %.60s", text_of(cause, "syscall"));
+    add_line(g, "call %.60s", json_text(cause, "syscall"));
 }
 
 /* Work of the function itself. Which of them has the most time differs from machine to machine: how many
@@ -356,19 +352,20 @@ static void add_own(struct grouping *g, const struct look *look, const json_t *f
 }
 
 void grouping_of(const json_t *report, struct grouping *out) {
-    const char *kind = text_of(report, "kind"), *cause = text_of(json_object_get(report, "cause"), "kind");
+    const char *kind = json_text(report, "kind"),
+               *cause = json_text(json_object_get(report, "cause"), "kind");
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     uint8_t hash[SHA256_BYTES];
     struct look look = {report, report_coverage(report).known, FRAMES_LOOKED_AT};
     struct own_path path;
     memset(out, 0, sizeof *out);
     add_line(out, "rule %d", GROUPING_VERSION);
-    add_line(out, "app %.200s", text_of(json_object_get(report, "app"), "name"));
+    add_line(out, "app %.200s", json_text(json_object_get(report, "app"), "name"));
     if (kind_has_own_groups(kind)) {
         add_line(out, "kind %s", kind); /* no hang: its function is no bug of a hang */
     }
     if (strcmp(kind, "error") == 0) {
-        add_line(out, "error %.100s", text_of(json_object_get(report, "error"), "type"));
+        add_line(out, "error %.100s", json_text(json_object_get(report, "error"), "type"));
     }
     add_line(out, "cause %s", class_of(cause));
     own_path_of(&look, frames, &path);

@@ -6,27 +6,24 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/base/json_text.h"
+
 #define NS_PER_MS 1000000.0
 #define NS_PER_S 1000000000.0
 #define SECONDS_MAX 1e7
-
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
 
 static bool is_hang(const json_t *exception) {
     static const char *const mechanisms[] = {"ANR", "AppHang", "AppExitInfo"};
     static const char *const types[] = {"ApplicationNotResponding", "ANR", "EventLoopBlocked", "App Hang",
                                         "Fatal App Hang"};
-    const char *mechanism = text_of(json_object_get(exception, "mechanism"), "type");
+    const char *mechanism = json_text(json_object_get(exception, "mechanism"), "type");
     for (size_t i = 0; i < sizeof mechanisms / sizeof mechanisms[0]; i++) {
         if (strcasecmp(mechanism, mechanisms[i]) == 0) {
             return true;
         }
     }
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (strncasecmp(text_of(exception, "type"), types[i], strlen(types[i])) == 0) {
+        if (strncasecmp(json_text(exception, "type"), types[i], strlen(types[i])) == 0) {
             return true;
         }
     }
@@ -65,9 +62,9 @@ struct sentry_hang sentry_hang_of(const json_t *exception) {
     const json_t *data = json_object_get(json_object_get(exception, "mechanism"), "data");
     const json_t *ms = json_object_get(data, "duration_ms");
     if (hang.is_hang) {
-        hang.is_fatal = strncasecmp(text_of(exception, "type"), "Fatal", 5) == 0;
+        hang.is_fatal = strncasecmp(json_text(exception, "type"), "Fatal", 5) == 0;
         hang.duration_ns = json_is_number(ms) ? as_ns(json_number_value(ms), NS_PER_MS)
-                                              : duration_in(text_of(exception, "value"));
+                                              : duration_in(json_text(exception, "value"));
     }
     return hang;
 }

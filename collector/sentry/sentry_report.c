@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/base/json_text.h"
 #include "collector/report/kind.h"
 #include "collector/report/sha256.h"
 #include "collector/sentry/sentry_hang.h"
@@ -19,11 +20,6 @@
 #define TEXT_MAX 1000
 #define UUID_BYTES 37
 #define WHO_BYTES 8
-
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
 
 /* At most TEXT_MAX bytes, cut at a whole character. */
 static json_t *short_text(const char *text) {
@@ -102,7 +98,7 @@ static json_t *moment_text(double seconds) {
 static json_t *app_of(const json_t *event, const char *release, const char *project) {
     json_t *app = json_object();
     const char *at = strrchr(release, '@'), *version = at != NULL ? at + 1 : release;
-    const char *name = text_of(json_object_get(json_object_get(event, "contexts"), "app"), "app_name");
+    const char *name = json_text(json_object_get(json_object_get(event, "contexts"), "app"), "app_name");
     if (at != NULL && at != release) {
         json_object_set_new(app, "name", json_stringn(release, (size_t)(at - release)));
     } else if (name[0] != '\0') {
@@ -124,7 +120,7 @@ static void set_user(json_t *app, const json_t *event) {
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(id));
     const char *text = json_is_integer(id) ? number : "";
     for (size_t i = 0; text[0] == '\0' && i < sizeof names / sizeof names[0]; i++) {
-        text = text_of(user, names[i]);
+        text = json_text(user, names[i]);
     }
     if (text[0] != '\0') {
         sha256(text, strlen(text), hash);
@@ -150,18 +146,18 @@ static json_t *host_of(const json_t *event) {
                                            {"amd64", "x86_64"},    {"arm64", "aarch64"},
                                            {"aarch64", "aarch64"}, {"arm64e", "aarch64"}};
     const json_t *contexts = json_object_get(event, "contexts"), *os = json_object_get(contexts, "os");
-    const char *name = text_of(os, "name"), *version = text_of(os, "version");
+    const char *name = json_text(os, "name"), *version = json_text(os, "version");
     json_t *host = json_object();
     json_object_set_new(host, "os", json_string(word_of(name, systems, sizeof systems / sizeof systems[0])));
     json_object_set_new(host, "arch",
-                        json_string(word_of(text_of(json_object_get(contexts, "device"), "arch"), archs,
+                        json_string(word_of(json_text(json_object_get(contexts, "device"), "arch"), archs,
                                             sizeof archs / sizeof archs[0])));
     if (name[0] != '\0') { /* node's version of Debian ends with a new line */
         json_object_set_new(host, "os_version",
                             json_sprintf("%.60s%s%.*s", name, version[0] != '\0' ? " " : "",
                                          (int)strcspn(version, "\n"), version));
     }
-    set_text(host, "kernel", text_of(os, "kernel_version"));
+    set_text(host, "kernel", json_text(os, "kernel_version"));
     return host;
 }
 
@@ -212,8 +208,8 @@ static json_t *threads_as_ours(const json_t *event, const struct sentry_images *
         }
         json_t *thread = json_object();
         json_object_set_new(thread, "tid", json_integer(tid_of(json_object_get(from, "id"))));
-        set_text(thread, "name", text_of(from, "name"));
-        set_text(thread, "state", text_of(from, "state"));
+        set_text(thread, "name", json_text(from, "name"));
+        set_text(thread, "state", json_text(from, "state"));
         const json_t *stack = json_object_get(from, "stacktrace");
         if (stack != NULL && count < THREAD_FRAMES_MAX) {
             json_t *frames = sentry_stack_frames(event, images, stack);
@@ -229,13 +225,13 @@ static json_t *threads_as_ours(const json_t *event, const struct sentry_images *
 static void set_error(json_t *report, const json_t *exception) {
     const json_t *mechanism = json_object_get(exception, "mechanism");
     const json_t *handled = json_object_get(mechanism, "handled");
-    const char *signal = text_of(json_object_get(json_object_get(mechanism, "meta"), "signal"), "name");
-    const char *type = text_of(exception, "type"), *value = text_of(exception, "value");
+    const char *signal = json_text(json_object_get(json_object_get(mechanism, "meta"), "signal"), "name");
+    const char *type = json_text(exception, "type"), *value = json_text(exception, "value");
     json_t *error = json_object();
     set_text(error, "type", type);
     set_text(error, "what", value);
-    type = text_of(error, "type"); /* the shorter ones */
-    value = text_of(error, "what");
+    type = json_text(error, "type"); /* the shorter ones */
+    value = json_text(error, "what");
     if (json_is_boolean(handled)) {
         json_object_set_new(error, "handled", json_boolean(json_is_true(handled)));
     }
@@ -266,7 +262,7 @@ static json_t *start_report(const json_t *event, const char *id, const char *rel
     uuid_of(id, uuid);
     json_t *report = json_object();
     json_t *app = app_of(event, release, project);
-    set_text(app, "environment", text_of(event, "environment"));
+    set_text(app, "environment", json_text(event, "environment"));
     set_user(app, event);
     json_object_set_new(report, "format", json_string("hangdog-report/1"));
     json_object_set_new(report, "id", json_string(uuid));
@@ -280,12 +276,12 @@ static json_t *start_report(const json_t *event, const char *id, const char *rel
 json_t *sentry_report_of_event(const json_t *event, const char *project) {
     const json_t *exception = exception_of(event), *sdk = json_object_get(event, "sdk");
     struct sentry_hang hang = sentry_hang_of(exception);
-    if (!hang.is_hang && text_of(exception, "type")[0] == '\0') {
+    if (!hang.is_hang && json_text(exception, "type")[0] == '\0') {
         return NULL; /* a message */
     }
     struct sentry_images images;
     sentry_stack_images(event, &images);
-    json_t *report = start_report(event, text_of(event, "event_id"), text_of(event, "release"), project);
+    json_t *report = start_report(event, json_text(event, "event_id"), json_text(event, "release"), project);
     double at = moment_of(json_object_get(event, "timestamp"));
     json_object_set_new(report, "started_at", moment_text(at - (double)hang.duration_ns / NS_PER_S));
     json_object_set_new(report, "duration_ns", json_integer(hang.duration_ns));
@@ -299,13 +295,13 @@ json_t *sentry_report_of_event(const json_t *event, const char *project) {
         json_pack("{s:o}", "frames", sentry_stack_frames(event, &images, stack_of(event, exception))));
     json_object_set_new(report, "modules", sentry_stack_modules(event));
     json_object_set_new(report, "sdk",
-                        json_sprintf("%.60s %.20s", text_of(sdk, "name"), text_of(sdk, "version")));
+                        json_sprintf("%.60s %.20s", json_text(sdk, "name"), json_text(sdk, "version")));
     return report;
 }
 
 json_t *sentry_report_of_session(const json_t *session, const char *project) {
     const json_t *attrs = json_object_get(session, "attrs"), *duration = json_object_get(session, "duration");
-    const char *status = text_of(session, "status"), *id = text_of(session, "sid");
+    const char *status = json_text(session, "status"), *id = json_text(session, "sid");
     if (strcmp(status, "ok") == 0 || status[0] == '\0') {
         return NULL;
     }
@@ -313,10 +309,10 @@ json_t *sentry_report_of_session(const json_t *session, const char *project) {
     double seconds = json_is_number(duration) ? json_number_value(duration)
                                               : moment_of(json_object_get(session, "timestamp")) - started;
     seconds = seconds > 0 && seconds < 1e8 ? seconds : 0;
-    json_t *report = start_report(session, id, text_of(attrs, "release"), project);
+    json_t *report = start_report(session, id, json_text(attrs, "release"), project);
     json_int_t ns = (json_int_t)(seconds * NS_PER_S);
-    set_text(json_object_get(report, "app"), "session", text_of(report, "id"));
-    set_text(json_object_get(report, "app"), "environment", text_of(attrs, "environment"));
+    set_text(json_object_get(report, "app"), "session", json_text(report, "id"));
+    set_text(json_object_get(report, "app"), "environment", json_text(attrs, "environment"));
     json_object_set_new(report, "kind", json_string("session"));
     json_object_set_new(report, "started_at", moment_text(started));
     json_object_set_new(report, "duration_ns", json_integer(ns));

@@ -9,16 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/json_text.h"
+
 #define FRAMES_MAX 256
 #define NAME_BYTES 512
 #define BUILD_ID_CHARS 64
 #define ADDRESS_CHARS 20  /* of 2^64 as a decimal number */
 #define LANGUAGE_CHARS 32 /* each frame gets a copy of the event's */
-
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
 
 /* Sentry writes addresses as "0x1F" or as a number. Another text is none: a long one of blanks takes long. */
 static uint64_t address_of(const json_t *object, const char *name) {
@@ -97,7 +94,7 @@ static const char *language_of(const char *platform) {
 
 /* Java and .NET have the class apart: "com.example.Shop" and "checkout". */
 static void set_function(json_t *to, const json_t *frame, const char *platform) {
-    const char *function = text_of(frame, "function"), *module = text_of(frame, "module");
+    const char *function = json_text(frame, "function"), *module = json_text(frame, "module");
     bool joined = module[0] != '\0' && (strcmp(platform, "java") == 0 || strcmp(platform, "csharp") == 0);
     if (function[0] == '\0' || strcmp(function, "?") == 0) {
         if (language_of(platform) != NULL) {
@@ -110,9 +107,9 @@ static void set_function(json_t *to, const json_t *frame, const char *platform) 
 }
 
 static void set_place(json_t *to, const json_t *frame) {
-    const char *file = text_of(frame, "abs_path");
+    const char *file = json_text(frame, "abs_path");
     json_int_t line = json_integer_value(json_object_get(frame, "lineno"));
-    file = file[0] != '\0' ? file : text_of(frame, "filename");
+    file = file[0] != '\0' ? file : json_text(frame, "filename");
     if (file[0] == '\0') {
         return;
     }
@@ -139,9 +136,9 @@ static void set_address(json_t *to, const struct sentry_images *images, const js
 static json_t *frame_of(const json_t *event, const struct sentry_images *images, const json_t *frame,
                         bool innermost) {
     json_t *to = json_object();
-    const char *platform = text_of(frame, "platform");
+    const char *platform = json_text(frame, "platform");
     const json_t *in_app = json_object_get(frame, "in_app");
-    platform = platform[0] != '\0' ? platform : text_of(event, "platform");
+    platform = platform[0] != '\0' ? platform : json_text(event, "platform");
     set_address(to, images, frame, innermost);
     set_function(to, frame, platform);
     set_place(to, frame);
@@ -169,8 +166,8 @@ json_t *sentry_stack_frames(const json_t *event, const struct sentry_images *ima
 static void set_build_id(json_t *module, const json_t *image) {
     char id[BUILD_ID_CHARS + 1];
     size_t n = 0;
-    const char *text = text_of(image, "code_id");
-    text = text[0] != '\0' ? text : text_of(image, "debug_id");
+    const char *text = json_text(image, "code_id");
+    text = text[0] != '\0' ? text : json_text(image, "debug_id");
     for (; *text != '\0' && n < BUILD_ID_CHARS; text++) {
         if (isxdigit((unsigned char)*text)) {
             id[n++] = (char)tolower((unsigned char)*text);
@@ -187,10 +184,10 @@ json_t *sentry_stack_modules(const json_t *event) {
     json_t *modules = json_array();
     for (size_t i = 0; i < json_array_size(images) && i < SENTRY_IMAGES_MAX; i++) {
         const json_t *image = json_array_get(images, i);
-        const char *path = text_of(image, "code_file");
+        const char *path = json_text(image, "code_file");
         json_t *module = json_object();
         json_object_set_new(module, "path",
-                            json_string(path[0] != '\0' ? path : text_of(image, "debug_file")));
+                            json_string(path[0] != '\0' ? path : json_text(image, "debug_file")));
         json_object_set_new(module, "base", address(address_of(image, "image_addr")));
         json_object_set_new(module, "size",
                             json_integer((json_int_t)(address_of(image, "image_size") & INT64_MAX)));

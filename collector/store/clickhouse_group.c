@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/json_text.h"
 #include "collector/store/choices.h"
 #include "collector/store/clickhouse_private.h"
 
@@ -22,11 +23,6 @@ struct search {
     struct clickhouse_bytes entries; /* of the table `way` */
     struct choices choices;
 };
-
-static const char *text_of(const json_t *object, const char *member) {
-    const char *text = json_string_value(json_object_get(object, member));
-    return text != NULL ? text : "";
-}
 
 static bool is_looking(const struct clickhouse_new *new) {
     return new->looks_for_group &&new->row->group.family[0] != '\0';
@@ -96,7 +92,7 @@ static void leave_groups(const struct clickhouse_new *all, size_t count, struct 
         for (size_t j = json_array_size(s->groups); all[i].leaves != NULL && j-- > 0;) {
             json_t *group = json_array_get(s->groups, j);
             int64_t n = json_integer_value(json_object_get(group, "count"));
-            if (strcmp(text_of(group, "fingerprint"), all[i].leaves) == 0) {
+            if (strcmp(json_text(group, "fingerprint"), all[i].leaves) == 0) {
                 json_object_set_new(group, "count", json_integer(n - 1));
                 if (n <= 1) {
                     json_array_remove(s->groups, j);
@@ -135,7 +131,7 @@ static void join(struct search *s, const struct grouping *g, const char *group, 
     json_t *one;
     size_t i;
     json_array_foreach(s->groups, i, one) {
-        if (strcmp(text_of(one, "fingerprint"), group) == 0) {
+        if (strcmp(json_text(one, "fingerprint"), group) == 0) {
             int64_t n = json_integer_value(json_object_get(one, "count"));
             json_object_set_new(one, "count", json_integer(n + 1));
             if (better) {
@@ -175,8 +171,8 @@ static void choose(const struct clickhouse *c, struct search *s, struct clickhou
     }
     memset(&s->choices, 0, sizeof s->choices);
     json_array_foreach(s->groups, i, one) {
-        if (strcmp(text_of(one, "family"), g->family) == 0) {
-            choices_add(&s->choices, g->frames, text_of(one, "fingerprint"), text_of(one, "frames"),
+        if (strcmp(json_text(one, "family"), g->family) == 0) {
+            choices_add(&s->choices, g->frames, json_text(one, "fingerprint"), json_text(one, "frames"),
                         json_integer_value(json_object_get(one, "count")));
         }
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/base/json_text.h"
 #include "collector/report/why.h"
 #include "collector/store/clickhouse_private.h"
 
@@ -22,11 +23,6 @@ static int64_t first_day(int days) {
     return (int64_t)time(NULL) / 86400 - days;
 }
 
-static const char *text_of(const json_t *object, const char *member) {
-    const char *text = json_string_value(json_object_get(object, member));
-    return text != NULL ? text : "";
-}
-
 static int64_t number_of(const json_t *object, const char *member) {
     return json_integer_value(json_object_get(object, member));
 }
@@ -38,11 +34,11 @@ json_t *clickhouse_with_shown(struct clickhouse *c, json_t *groups) {
            *by_name = json_object(), *row;
     size_t i;
     json_array_foreach(shown, i, row) {
-        json_object_set(by_name, text_of(row, "fingerprint"), row);
+        json_object_set(by_name, json_text(row, "fingerprint"), row);
     }
     for (i = json_array_size(groups); i-- > 0;) {
         json_t *group = json_array_get(groups, i);
-        json_t *all = json_object_get(by_name, text_of(group, "fingerprint"));
+        json_t *all = json_object_get(by_name, json_text(group, "fingerprint"));
         if (all == NULL) {
             json_array_remove(groups, i);
         } else {
@@ -56,7 +52,7 @@ json_t *clickhouse_with_shown(struct clickhouse *c, json_t *groups) {
 
 static int by_app_and_time(const void *a, const void *b) {
     const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-    int apps = strcmp(text_of(x, "app"), text_of(y, "app"));
+    int apps = strcmp(json_text(x, "app"), json_text(y, "app"));
     int64_t one = number_of(x, "total_ms"), other = number_of(y, "total_ms");
     return apps != 0 ? apps : (one < other) - (one > other);
 }
@@ -173,7 +169,7 @@ json_t *clickhouse_kinds(void *at, const char *app, int days) {
 }
 
 static void add_parts(struct clickhouse *c, json_t *group) {
-    const char *app = text_of(group, "app"), *fingerprint = text_of(group, "fingerprint");
+    const char *app = json_text(group, "app"), *fingerprint = json_text(group, "fingerprint");
 #define PART(part) \
     " FROM @part WHERE part = '" part "' AND app = ?s AND fingerprint = ?s GROUP BY value HAVING count > 0"
     static const struct {
@@ -208,12 +204,12 @@ json_t *clickhouse_group(void *at, const char *fingerprint) {
     json_t *group = group_of(c, fingerprint);
     if (group != NULL) {
         char why[WHY_BYTES];
-        json_object_set_new(group, "why", json_string(why_grouped(text_of(group, "path"), why)));
+        json_object_set_new(group, "why", json_string(why_grouped(json_text(group, "path"), why)));
         json_t *newest =
             clickhouse_first(ROWS("SELECT version, minMerge(first) AS first_ms FROM @app_version WHERE"
                                   " app = ?s GROUP BY version ORDER BY first_ms DESC LIMIT 1",
-                                  text_of(group, "app")));
-        json_object_set_new(group, "newest_version", json_string(text_of(newest, "version")));
+                                  json_text(group, "app")));
+        json_object_set_new(group, "newest_version", json_string(json_text(newest, "version")));
         json_decref(newest);
         add_parts(c, group);
     }
@@ -286,7 +282,7 @@ static json_t *resolved_groups(struct clickhouse *c, const struct store_mark *ma
                               " GROUP BY app, fingerprint",
                               names);
     json_array_foreach(rows, i, row) {
-        json_object_set(by_name, text_of(row, "fingerprint"), row);
+        json_object_set(by_name, json_text(row, "fingerprint"), row);
     }
     json_decref(rows);
     json_decref(names);
@@ -298,7 +294,7 @@ static int64_t first_of(const json_t *firsts, const char *app, const char *versi
     const json_t *row;
     size_t i;
     json_array_foreach(firsts, i, row) {
-        if (strcmp(text_of(row, "app"), app) == 0 && strcmp(text_of(row, "version"), version) == 0) {
+        if (strcmp(json_text(row, "app"), app) == 0 && strcmp(json_text(row, "version"), version) == 0) {
             return number_of(row, "first_ms");
         }
     }
@@ -313,9 +309,9 @@ static bool is_in_later(const struct store_mark *mark, const char *app, const js
     size_t i;
     json_array_foreach(later, i, row) {
         /* Reports know their start to the second; one of the same second counts if it came since. */
-        if (strcmp(text_of(row, "fingerprint"), mark->fingerprint) == 0 &&
+        if (strcmp(json_text(row, "fingerprint"), mark->fingerprint) == 0 &&
             number_of(row, "last_ms") >= mark->resolved_ms / 1000 * 1000 &&
-            first_of(firsts, app, text_of(row, "value")) >= least) {
+            first_of(firsts, app, json_text(row, "value")) >= least) {
             return true;
         }
     }
@@ -344,7 +340,7 @@ void clickhouse_find_regressed(void *at, struct store_mark *marks, size_t count)
     for (size_t i = 0; i < count; i++) {
         const json_t *group = json_object_get(groups, marks[i].fingerprint);
         marks[i].is_regressed = group != NULL && number_of(group, "count") > marks[i].resolved_count &&
-                                is_in_later(&marks[i], text_of(group, "app"), firsts, later);
+                                is_in_later(&marks[i], json_text(group, "app"), firsts, later);
     }
     pthread_mutex_unlock(&c->reads.lock);
     json_decref(groups);

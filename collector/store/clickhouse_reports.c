@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/base/json_text.h"
 #include "collector/store/clickhouse_private.h"
 
 #define ROWS(...) clickhouse_rows(c, &c->reads, __VA_ARGS__)
@@ -20,10 +21,6 @@
 
 static const char *text_or_none(const char *text) {
     return text != NULL ? text : "";
-}
-
-static const char *text_of(const json_t *object, const char *member) {
-    return text_or_none(json_string_value(json_object_get(object, member)));
 }
 
 /* `which` of a table, the newest first. Only rows that began late enough are looked at, since a group may
@@ -75,7 +72,7 @@ static json_t *with_names(struct clickhouse *c, json_t *reports) {
     json_t *pairs = json_array(), *by_name = json_object(), *report, *row;
     size_t i;
     json_array_foreach(reports, i, report) {
-        if (text_of(report, "fingerprint")[0] != '\0') {
+        if (json_text(report, "fingerprint")[0] != '\0') {
             json_array_append(pairs, report);
         }
     }
@@ -87,12 +84,12 @@ static json_t *with_names(struct clickhouse *c, json_t *reports) {
                    " GROUP BY fingerprint",
                    pairs);
     json_array_foreach(rows, i, row) {
-        json_object_set(by_name, text_of(row, "fingerprint"), row);
+        json_object_set(by_name, json_text(row, "fingerprint"), row);
     }
     json_array_foreach(reports, i, report) {
-        const json_t *named = json_object_get(by_name, text_of(report, "fingerprint"));
-        json_object_set_new(report, "function", json_string(text_of(named, "function")));
-        json_object_set_new(report, "place", json_string(text_of(named, "place")));
+        const json_t *named = json_object_get(by_name, json_text(report, "fingerprint"));
+        json_object_set_new(report, "function", json_string(json_text(named, "function")));
+        json_object_set_new(report, "place", json_string(json_text(named, "place")));
     }
     json_decref(pairs);
     json_decref(by_name);
@@ -125,7 +122,7 @@ json_t *clickhouse_reports(void *at, const struct store_filter *f) {
     pthread_mutex_lock(&c->reads.lock);
     if (text_or_none(f->fingerprint)[0] != '\0') {
         group = app_of(c, f->fingerprint);
-        reports = group != NULL ? newest_of(c, text_of(group, "app"), f->fingerprint,
+        reports = group != NULL ? newest_of(c, json_text(group, "app"), f->fingerprint,
                                             text_or_none(f->version), "", f->offset, f->limit)
                                 : json_array();
     } else {
@@ -209,7 +206,7 @@ void *clickhouse_report_body(void *at, const char *id, size_t *bytes) {
         row =
             clickhouse_first(ROWS("SELECT hex(argMax(body, changed)) AS body FROM @report WHERE app = ?s AND"
                                   " fingerprint = ?s AND started_ms = ?i AND id = ?s",
-                                  text_of(key, "app"), text_of(key, "fingerprint"),
+                                  json_text(key, "app"), json_text(key, "fingerprint"),
                                   (int64_t)json_integer_value(json_object_get(key, "started_ms")), id));
         body = body_of(row, bytes);
     }
@@ -223,8 +220,8 @@ void *clickhouse_report_body(void *at, const char *id, size_t *bytes) {
  * moved away, it finds fewer. */
 static json_t *bodies_of(struct clickhouse *c, const struct store_filter *f) {
     json_t *group = app_of(c, text_or_none(f->fingerprint)), *bodies = NULL;
-    char *which = group != NULL ? of_group(c, text_of(group, "app"), f->fingerprint, text_or_none(f->version),
-                                           " AND brief = 0")
+    char *which = group != NULL ? of_group(c, json_text(group, "app"), f->fingerprint,
+                                           text_or_none(f->version), " AND brief = 0")
                                 : NULL;
     if (which != NULL) {
         bodies = ROWS(
@@ -311,7 +308,7 @@ void clickhouse_each_of_groups(void *at, const struct store_groups *of,
     json_t *rows = bodies_of_groups(c, of);
     pthread_mutex_unlock(&c->reads.lock);
     json_array_foreach(rows, i, row) {
-        size_t bytes = 0, group = place_in(of->fingerprints, text_of(row, "fingerprint"));
+        size_t bytes = 0, group = place_in(of->fingerprints, json_text(row, "fingerprint"));
         char *text = clickhouse_text_of(row, &bytes);
         if (text != NULL && group < json_array_size(of->fingerprints)) {
             take(to, group, text, bytes);
