@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Higher numbers share counters. One instance may then look like two, and never two like one. */
+/* Higher numbers share counters. One instance may then look like two; two never look like one. */
 #define HD_EPOLL_COUNTERS 1024u
 extern _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];
 

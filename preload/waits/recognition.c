@@ -5,12 +5,13 @@
 
 #include "preload/waits/epoll_generation.h"
 
-/* A certain loop is judged again after so long, since another one may succeed it; in a turn earlier. */
+/* A certain loop is judged again after these times: while idle; in a turn; after a judgement that
+ * found the loop's files closed. */
 #define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
 #define TURN_EVERY_NS (1 * HD_NS_PER_S)
 #define CLOSED_AGAIN_NS (200 * HD_NS_PER_MS)
-/* A thread waits for a condition variable in two or three functions of libc. These lie in the loop's function
- * that waits, or below it. */
+/* A thread may wait in a condition variable until it may use the loop's epoll instance. That stack has two or
+ * three frames of libc more than the loop's wait. */
 #define SAME_TURN_FRAMES 4
 
 struct hd_wait_table *hd_wait_table_new(void) {
@@ -56,15 +57,14 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     }
     bool certain = atomic_load_explicit(&loop->found.certain, memory_order_relaxed);
     uint64_t judged_ns = atomic_load_explicit(&done->judged_ns, memory_order_relaxed);
-    if (certain &&
-        !is_idle(loop)) { /* the call site of a wait now may show that the program has left the loop */
+    if (certain && !is_idle(loop)) { /* a wait in this turn may show that the program has left the loop */
         bool soon = atomic_load_explicit(&done->again_soon, memory_order_relaxed);
         return now_ns - judged_ns >= (soon ? CLOSED_AGAIN_NS : TURN_EVERY_NS);
     }
     if (certain) {
         return waited && now_ns - judged_ns >= CERTAIN_EVERY_NS;
     }
-    /* The loop has returned to a wait: with evidence it is certain now. */
+    /* The loop waits again. If it has evidence, a judgement makes it certain. */
     bool returned =
         order != 0 && order != atomic_load_explicit(&done->idle_order, memory_order_relaxed) && is_idle(loop);
     return waited || returned || judged_ns == 0;
@@ -92,13 +92,13 @@ static uint32_t next_to_count(const struct hd_wait_table *t, uint64_t after, uin
     return next;
 }
 
-/* Passes the waits since the last time to the rule, ordered by the last wait of each entry. The thread wrote
- * when they ended, since the worker may be late. `now`: now_ns in ticks. */
+/* Passes the waits since the last judgement to the rule, ordered by the last wait of each entry. The entries
+ * have the times, since the worker may be late. `now`: now_ns in ticks. */
 static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) {
     struct hd_recognition *g = t->recognition;
     uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
     uint64_t order = 0, last_ns = atomic_load_explicit(&g->progress.judged_ns, memory_order_relaxed);
-    /* The thread waits meanwhile. Each entry comes once here, its later waits the next time. */
+    /* The thread may wait again meanwhile. Each entry comes once, and its later waits count next time. */
     for (uint32_t n = 0; n < HD_WAIT_ENTRIES; n++) {
         uint32_t next = next_to_count(t, order, &order);
         if (next == HD_WAIT_ENTRIES) {
@@ -115,7 +115,7 @@ static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) 
             continue; /* the thread gave the entry a new key meanwhile */
         }
         uint64_t ago_ns = ended < now ? hd_ticks_to_ns(now - ended, rate) : 0;
-        /* the counter may have run in a suspend */
+        /* after a suspend the counter may be ahead of the clock */
         last_ns = ago_ns < now_ns - last_ns ? now_ns - ago_ns : last_ns;
         *times = (struct hd_wait_times){.first = first,
                                         .waits = waits - known->counted_waits,
@@ -149,8 +149,9 @@ bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, 
     return best != NULL;
 }
 
-/* Stores two times that the marks missed: the loop's first wait, where its launch ended, and its last wait,
- * where this turn began. Not the second if a later wait of unknown meaning may have been the loop's too. */
+/* Stores two times that the marks missed: the loop's first wait (end of the launch), and its last wait (start
+ * of this turn). The second is not stored if a later wait of unknown meaning may have been the loop's, too.
+ */
 static void store_earlier_waits(struct hd_wait_table *t) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
@@ -175,7 +176,8 @@ static void store_earlier_waits(struct hd_wait_table *t) {
     }
 }
 
-/* A wait of the loop's on a new set may be over before its verdict is there. The turn ended when it began. */
+/* A wait of the loop's on a new set may end before its verdict is there. The turn ended when this wait began.
+ */
 static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *entry) {
     uint64_t ended = atomic_load_explicit(&entry->unknown.ended, memory_order_seq_cst);
     uint64_t began = atomic_load_explicit(&entry->unknown.began, memory_order_acquire);
@@ -207,7 +209,8 @@ static const struct hd_watch *watch_of(const struct hd_loop *loop) {
     return (const struct hd_watch *)(const void *)loop;
 }
 
-/* Writes the verdict of each entry. `changed`: the loop is another one, and its marks are stored elsewhere.
+/* Writes the verdict of each entry. `changed`: another loop was found, and
+ * store_earlier_waits stores its times.
  */
 static void write_verdicts(struct hd_wait_table *t, bool changed) {
     struct hd_recognition *g = t->recognition;
@@ -244,7 +247,7 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
         }
     }
     write_verdicts(t, changed);
-    if (changed) { /* again: a wait that ended before its verdict has stored its end by now */
+    if (changed) { /* a second time: a wait that ended before its verdict has stored its end by now */
         store_earlier_waits(t);
     }
     atomic_store_explicit(&loop->found.lost, r->loop == HD_RULE_NONE && r->changes > 0, memory_order_relaxed);
@@ -295,8 +298,9 @@ void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
 }
 
 /* The program may have left the loop; the running turn is then not a hang. A turn that began after `now` is
- * another one. Closed descriptors prove nothing while the program ends, since exit closes them in a hang,
- * too. For the same reason they must be closed at two judgements, unless the thread has waited since. */
+ * another one. A hang may also end by exit, which closes all
+ * descriptors. So closed ones prove nothing while the program ends. Else they count if two judgements find
+ * them closed, or if the thread has waited since. */
 static void ignore_turn(struct hd_wait_table *t, uint64_t now, uint64_t order, bool ending) {
     struct hd_recognition *g = t->recognition;
     const struct hd_rule_state *r = &g->judge.rule;
@@ -323,7 +327,7 @@ void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools) {
     struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
     if (t->loop == NULL) {
-        return; /* another thread's table was due. This one's watch starts just now, or got no memory */
+        return; /* another thread's table was due: this thread's watch starts just now, or got no memory */
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);

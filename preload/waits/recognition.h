@@ -15,7 +15,7 @@
 /* The worker's knowledge of one entry. */
 struct hd_known_wait {
     bool known;
-    uint32_t uses; /* of the entry when its stack was copied; another value: the entry has a new key */
+    uint32_t uses; /* of the entry when the stack was copied; the entry has a new key if it differs now */
     struct hd_wait_descriptors descriptors;
     struct hd_wait_seen seen;
     uint64_t counted_waits, counted_ticks; /* sums of the entry that the rule has counted */
@@ -27,22 +27,23 @@ struct hd_recognition {
     struct hd_known_wait entry[HD_WAIT_ENTRIES];
     struct hd_recognition_progress { /* the worker's; the monitor reads it */
         _Atomic uint64_t order;      /* the thread's last wait that the rule has counted */
-        _Atomic uint64_t idle_order; /* the same when a judgement last found the loop idle */
+        _Atomic uint64_t idle_order; /* the same, at the last judgement that found the loop idle */
         _Atomic uint64_t judged_ns;  /* the last judgement; 0: none yet */
-        _Atomic bool again_soon;     /* that one found the loop's files closed for the first time */
+        _Atomic bool
+            again_soon; /* the loop's files were closed at the last judgement, and open at the one before */
     } progress;
     bool closed;           /* the last judgement found the loop's files closed */
-    uint64_t rule_changes; /* of the rule, as of the last judgement */
+    uint64_t rule_changes; /* judge.rule.changes at the last judgement */
     uint32_t certainty;    /* enum hd_record_certainty */
-    uint32_t generation;   /* of the watch at the last judgement */
+    uint32_t generation;   /* the watch's, at the last judgement */
 };
 
 /* The table of a thread that is not watched yet. Its recognition needs hd_recognition_init. NULL: no memory.
  * The table is never freed. */
 struct hd_wait_table *hd_wait_table_new(void);
 
-/* Makes the table that of a thread which is not watched. Neither monitor nor worker may use it meanwhile. The
- * recognition stays as it is. */
+/* Empties the table, as that of a thread which has never waited. Neither the monitor nor the worker may use
+ * it meanwhile. The recognition stays as it is. */
 void hd_wait_table_forget(struct hd_wait_table *t);
 
 void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
@@ -50,7 +51,8 @@ void hd_recognition_init(struct hd_recognition *g, const struct hd_record *recor
 /* Time of all waits that the table still has; entries that gave way are missing. */
 uint64_t hd_recognition_waited_ns(const struct hd_wait_table *t);
 
-/* Where the loop waits; without a loop, where most waits came from. False: no stack was read yet. */
+/* Where the loop waits; if no loop is known, where most waits came from. False: the worker has read no stack
+ * yet. */
 bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc);
 
 /* The monitor: true if the worker should judge. `waits`: struct hd_wait_table. */
@@ -62,8 +64,8 @@ void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how);
 /* The worker: judges the waits since the last time. `tools->ending`: for the last time. */
 void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools);
 
-/* The worker: the thread has ended. Withdraws the reports that are deferred for a loop which is not valid, or
- * another thread's loop would show them. */
+/* The worker: the thread has ended. Withdraws reports that are deferred for a loop which is not valid.
+ * Another thread gets the table next, and its loop would show them. */
 void hd_recognition_end(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * recognition_read.c fills values from the table, recognition.c has them judged. The worker runs both.
+ * recognition_read.c fills values from the table. recognition.c has them judged, and writes the verdicts. The
+ * worker runs both.
  */
 #ifndef HD_RECOGNITION_PRIVATE_H
 #define HD_RECOGNITION_PRIVATE_H
@@ -18,7 +19,7 @@ void hd_recognition_note_closed(struct hd_wait_table *t, const struct hd_stack_t
  * thread one connection after the other is the same key. */
 void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
-/* The entry is still that of the key which the worker knows. */
+/* True if the entry still has the key that the worker knows. */
 static inline bool hd_recognition_is_current(const struct hd_known_wait *known,
                                              const struct hd_wait_entry *entry) {
     return known->known && atomic_load_explicit(&entry->uses, memory_order_seq_cst) == known->uses;

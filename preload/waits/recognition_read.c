@@ -91,7 +91,8 @@ void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_to
             atomic_load_explicit(&t->entry[i].sums.waits, memory_order_relaxed) != known->counted_waits &&
             hd_open_files_set(tools->proc_fd, thread, &known->descriptors, &now)) {
             known->seen.set = now;
-            if (hd_wait_seen_evidence(&known->seen) != HD_EVIDENCE_CALL) { /* a call remains one */
+            if (hd_wait_seen_evidence(&known->seen) !=
+                HD_EVIDENCE_CALL) { /* which stays, though a call closes its files */
                 read_kinds(tools, thread, &known->descriptors, &known->seen);
             }
         }

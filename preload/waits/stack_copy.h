@@ -14,7 +14,7 @@
 #define HD_WAIT_STACK_BYTES (24u * 1024u)
 
 struct hd_stack_copy {
-    uint32_t entry, uses; /* the entry of the wait, and which use of it (wait_table.h) */
+    uint32_t entry, uses; /* index of the wait's entry, and its `uses` (wait_table.h) */
     uint32_t bytes;       /* in `stack` */
     bool blocks;          /* the wait's timeout is not zero */
     bool coroutine;       /* the stack pointer is outside of the thread's own stack */

@@ -33,7 +33,7 @@ INSIDE_A_CALL static void end_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, false, memory_order_release);
 }
 
-/* A free slot, else that of the key that waited longest ago and is not the loop's. */
+/* A free slot, else the slot of the key that waited longest ago. Keys of the loop give way last. */
 INSIDE_A_CALL SLOW_PATH static struct hd_wait_entry *slot_for(struct hd_wait_table *t) {
     struct hd_wait_entry *oldest = NULL;
     bool oldest_idle = false;
@@ -103,8 +103,8 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     }
     begin_slow_path(t);
     struct hd_wait_entry *entry = slot_for(t);
-    /* The worker believes an entry whose `uses` is even, and the same before and after it reads. It is odd
-     * already if a signal handler has jumped out of here. */
+    /* The worker trusts an entry only if `uses` is even, and the same after it has read. It is odd already if
+     * a signal handler has jumped out of here. */
     uint32_t uses = atomic_load_explicit(&entry->uses, memory_order_relaxed) | 1;
     atomic_store_explicit(&entry->uses, uses, memory_order_seq_cst);
     atomic_store_explicit(&entry->resolved, 0, memory_order_relaxed);
@@ -269,7 +269,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
 }
 
 INSIDE_A_CALL SLOW_PATH void hd_wait_jumped(struct hd_wait_table *t) {
-    end_slow_path(t); /* the jump leaves this, too */
+    end_slow_path(t); /* the jump also leaves the slow path */
     if (t->watch == NULL) {
         return;
     }

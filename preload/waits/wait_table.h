@@ -17,20 +17,21 @@
 
 #define HD_WAIT_ENTRIES 96u
 
-/* The waits of one key. The thread writes what is not the worker's. */
+/* The waits of one key. The thread writes all members but those of the worker. */
 struct hd_wait_entry {
     _Alignas(64) uint64_t key; /* 0: a free slot */
     _Atomic uint8_t verdict;   /* enum hd_wait_verdict; the worker's */
     _Atomic uint8_t resolved;  /* the worker has read the stack; the thread clears it for a new key */
-    _Atomic uint32_t uses;     /* even: a number for each key that had the entry; odd: the key is changing */
+    _Atomic uint32_t uses; /* two for each key that the entry has had; odd: the thread is changing the key */
     struct hd_wait_sums {
-        _Atomic uint64_t waits, ticks; /* how many, how long in all */
-        _Atomic uint64_t order;        /* of the last one among the thread's waits */
-        _Atomic uint64_t ended;        /* ticks: its end */
-        _Atomic uint64_t first_began;  /* ticks: the first one's begin */
+        _Atomic uint64_t waits, ticks; /* their number, and their time in all */
+        _Atomic uint64_t order;        /* number of the last one among the thread's waits */
+        _Atomic uint64_t ended;        /* ticks: when the last one ended */
+        _Atomic uint64_t first_began;  /* ticks: when the first one began */
     } sums;
     struct hd_unknown_wait {
-        _Atomic uint64_t began, ended; /* ticks: the last wait that was not known as idle when it began */
+        _Atomic uint64_t began,
+            ended; /* ticks: of the last wait that was not known as the loop's when it began */
     } unknown;
     uint64_t caller_sp;
     struct hd_wait_descriptors descriptors;
@@ -51,7 +52,7 @@ struct hd_wait_table {
     _Atomic uint64_t order; /* waits so far */
     /* The slow path's. */
     uint64_t woke_ticks;    /* when the thread last woke a parked monitor for a wait of unknown meaning */
-    _Atomic bool slow_path; /* the thread changes the table: waits of a signal handler are ignored */
+    _Atomic bool slow_path; /* the thread is changing the table: waits of a signal handler do not count */
     bool named;             /* a thread that the user names, not the main thread */
     uint64_t stack_top;     /* of the main thread's stack; 0: not known */
     struct hd_wait_entry entry[HD_WAIT_ENTRIES];
@@ -80,7 +81,7 @@ struct hd_wait_call {
 };
 
 struct hd_waiting {
-    struct hd_wait_table *waits; /* NULL: this wait is not counted */
+    struct hd_wait_table *waits; /* NULL: this wait does not count */
     struct hd_wait_entry *entry;
     uint64_t began; /* ticks */
     bool blocks;    /* the timeout is not zero */
@@ -116,7 +117,7 @@ static inline bool hd_wait_is_the_loops(const struct hd_wait_table *t, uint64_t 
            atomic_load_explicit(&t->last.entry->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
 }
 
-/* Another thread may end the watch meanwhile. So this uses the loop, which stays mapped. */
+/* Another thread may end the watch before this. The loop stays mapped. */
 static inline uint64_t hd_wait_loop_begin(struct hd_wait_table *t) {
     return hd_loop_before_wait(t->loop);
 }

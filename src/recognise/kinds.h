@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kinds of descriptors that a wait is for, and which evidence they are. Pure: the same code judges live
- * waits and recorded ones.
+ * The kinds of descriptors that a wait is for, and the evidence that they give. Pure: the same code judges
+ * live waits and recorded ones.
  */
 #ifndef HD_KINDS_H
 #define HD_KINDS_H
@@ -16,7 +16,7 @@ enum hd_kind {
     HD_KIND_PIPE,       /* to another process */
     HD_KIND_OWN_PIPE,   /* the process has both ends: a wake-up */
     HD_KIND_SOCKET,     /* to another process */
-    HD_KIND_OWN_SOCKET, /* of a socket pair whose ends the process both has */
+    HD_KIND_OWN_SOCKET, /* of a socket pair; the process has both ends */
     HD_KIND_CONNECTED,  /* a socket with a peer, the only member of an epoll instance */
     HD_KIND_CLOSED,     /* closed since the wait: a request closes what it used */
     HD_KINDS,

@@ -25,8 +25,8 @@ bool hd_loop_option_is_valid(const char *text) {
     return module > 0 && module + 1 != all && all < HD_RECORD_STRING;
 }
 
-/* A path must be equal. Of a file's name a beginning is enough: "libuv.so.1" and "libuv" both stand for
- * /usr/lib/libuv.so.1.0.0. */
+/* An option that is a path must be the module's path. Else the beginning of the file's name is enough:
+ * "libuv.so.1" and "libuv" both stand for /usr/lib/libuv.so.1.0.0. */
 static bool is_module(const struct hd_loop_option *o, const char *path) {
     size_t n = strlen(o->module);
     if (o->module[0] == '/') {
@@ -40,7 +40,7 @@ static bool is_module(const struct hd_loop_option *o, const char *path) {
            (base[n] == '\0' || strncmp(base + n, ".so", 3) == 0 || base[n] == '.');
 }
 
-/* Hangdog's own module, or a sanitizer's runtime, which is in front of ours and calls it. */
+/* Hangdog's own module, or a sanitizer's runtime: in such a build the runtime's wait function calls ours. */
 static bool is_skipped(const struct hd_modules *m, int index, int ours) {
     return index == ours || (index >= 0 && strstr(hd_module_path(m, (uint32_t)index), "san.so") != NULL);
 }

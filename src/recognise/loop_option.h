@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loop that the user names by --loop MODULE[:FUNCTION], in place of the rule. A wait is this loop's if
- * the innermost frames are in MODULE, and FUNCTION is one of them before another module's frame. So a
- * callback's wait is not the loop's, since the callback is in another module; but a nested run of FUNCTION
- * is. No allocation, no lock; may run in a hang.
+ * The loop that the user names by --loop MODULE[:FUNCTION], in place of the rule. A wait is this loop's if,
+ * from the innermost frame outward, FUNCTION comes before any frame outside of MODULE. So a callback's wait
+ * is not the loop's, since the callback is in another module. The wait of a nested loop of FUNCTION is. No
+ * allocation, no lock; may run in a hang.
  */
 #ifndef HD_LOOP_OPTION_H
 #define HD_LOOP_OPTION_H
@@ -15,9 +15,9 @@ struct hd_loop_option {
     char module[HD_RECORD_STRING];   /* empty: the option is not set */
     char function[HD_RECORD_STRING]; /* empty: any function of the module */
     bool seen;                       /* a wait of the loop's has matched */
-    /* The module that the function was looked up in last. */
+    /* The module in which `function` was looked up last. */
     uint64_t handle;
-    uint64_t start; /* of the function in memory; 0: the module does not have it */
+    uint64_t start; /* where the function begins in memory; 0: the module does not have it */
 };
 
 /* `text`: as the user writes the option; empty: it is not set. */

@@ -8,9 +8,9 @@
 #define LOOP_NS (100 * HD_NS_PER_MS)
 #define CERTAIN_NS (10 * HD_NS_PER_S)
 #define LONG_TURN_NS (200 * HD_NS_PER_MS)
-#define OUTSIDE_FRAMES 4 /* fewer frames than the loop's wait; wrappers of a call differ by less */
-/* A loop that has not waited for so long can be succeeded; the longer time is for a loop with evidence and a
- * plain successor. */
+#define OUTSIDE_FRAMES 4 /* a call site with so many frames fewer is outside; wrappers differ by less */
+/* Another group can succeed a loop that has not waited for so long. The longer time is for a plain group
+ * after a loop with evidence. */
 #define ABSENT_NS (10 * HD_NS_PER_S)
 #define ABSENT_LONG_NS (60 * HD_NS_PER_S)
 
@@ -83,8 +83,8 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w)
     if (by_site != HD_RULE_NONE && (by_set == HD_RULE_NONE || !hd_set_is_epoll(&w->set))) {
         return by_site;
     }
-    /* A wait for all of the loop's files serves the loop, though a blocking call may have used others of the
-     * set. */
+    /* A wait for all of the loop's files is the loop's, even if a blocking call's group shares more files
+     * with it. */
     if (r->loop != HD_RULE_NONE && !hd_set_is_epoll(&w->set) && is_for_its_files(&r->group[r->loop], w)) {
         return r->loop;
     }
@@ -116,7 +116,8 @@ static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site 
     return at->sp > own->sp && at->depth <= own->depth;
 }
 
-/* A group nearer to the root has waited since the wait `before`: the turn of this group was over. */
+/* A group nearer to the root has waited since wait number `before`. So the program has left the turn of
+ * `own`. */
 static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
@@ -155,7 +156,8 @@ static bool is_absent(const struct hd_rule_group *g, uint64_t ns, uint64_t now_n
     return now_ns - g->last_ns >= ns;
 }
 
-/* A group whose turn was left, and that has not waited since, may be over: it counts as plain. */
+/* If the program has left a group's turn, and the group has not waited since, it may be over: it counts as
+ * plain. */
 static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->order.last_own);
     return g->evidence < HD_EVIDENCE_PLAIN || !over ? g->evidence : HD_EVIDENCE_PLAIN;
@@ -184,7 +186,7 @@ static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group 
 
 /* A long transfer in a callback looks like a loop that begins after start-up's transfers. So a loop that can
  * still return gets time to do so. A loop whose files are closed cannot return. It gives way at once, but to
- * a deeper group only in time, since that may be inside the loop's last turn. */
+ * a deeper group only after ABSENT_NS, since that may be inside the loop's last turn. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     const struct hd_rule_group *old = &r->group[r->loop];
     bool absent = is_absent(old, ABSENT_NS, now_ns);

@@ -25,8 +25,8 @@ struct hd_rule_group {
         bool closed;          /* none of `common` is open any more */
     } files;
     struct hd_group_sites {
-        struct hd_call_site own;  /* the outermost one; of several the latest */
-        struct hd_call_site last; /* the last wait's */
+        struct hd_call_site own;  /* the outermost call site; of several the latest */
+        struct hd_call_site last; /* the call site of the last wait */
     } sites;
     struct hd_group_returns {
         bool inner;          /* waited inside another group's turn: a blocking call for good */
@@ -36,10 +36,10 @@ struct hd_rule_group {
     struct hd_group_sums {
         uint64_t waits, waited_ns;
     } sums;
-    struct hd_group_order { /* by the thread's count of waits */
-        uint64_t first;     /* its first wait; the time of that wait where it is known */
+    struct hd_group_order { /* numbers of waits, among all of the thread's */
+        uint64_t first;     /* the first wait; or the time at which it began, where that is known */
         uint64_t last;
-        uint64_t last_own; /* its last wait from its own call site */
+        uint64_t last_own; /* the last wait from its own call site */
     } order;
     uint64_t last_ns; /* when the last wait ended */
 };
@@ -48,11 +48,11 @@ struct hd_rule_state {
     struct hd_rule_group group[HD_RULE_GROUPS];
     uint32_t loop;     /* index of the loop's group, or HD_RULE_NONE */
     uint64_t changes;  /* of `loop`: each makes earlier verdicts void */
-    bool certain;      /* another group can only succeed this loop */
+    bool certain;      /* no other group becomes the loop but by succession */
     uint64_t since_ns; /* since then this is the loop, and the thread has not left its turn */
     struct hd_rule_outside {
         bool blocked;  /* since the loop waited, the thread has blocked outside of the loop's turn */
-        bool recently; /* the same, until the loop has been the loop for 10 s after it */
+        bool recently; /* the same; but ends only when the loop has been the loop for 10 s since then */
         bool waited;   /* since the loop waited, the thread has waited where the loop's function is not on
                           the stack */
     } outside;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One kind of wait, as a value: everything that the rule knows of it. The preload's wait table fills it on a
- * watched thread's behalf; a program that reads another process fills it from /proc. Waits are of one kind
- * if they come from the same call site and are for the same descriptors.
+ * One kind of wait, as a value: everything that the rule knows of it. The preload's worker fills it from the
+ * wait table; a program that watches another process fills it from /proc. Waits are of one kind if they come
+ * from the same call site and are for the same descriptors.
  */
 #ifndef HD_WAIT_SEEN_H
 #define HD_WAIT_SEEN_H
@@ -41,8 +41,8 @@ struct hd_wait_times {
     uint64_t first; /* when the first of these waits began, by one clock for all kinds; 0: not known */
     /* The waits that ended since the rule last counted this kind. */
     uint64_t waits, waited_ns;
-    uint64_t order;    /* the last of them was the thread's wait of this number */
-    uint64_t ended_ns; /* and ended then */
+    uint64_t order;    /* number of the last one among the thread's waits */
+    uint64_t ended_ns; /* when the last one ended */
 };
 
 struct hd_wait_seen {
