@@ -83,7 +83,8 @@ static bool read_loop(struct hd_loop *l, hangdog_loop_totals *t) {
     uint64_t started = load(&l->started_ticks);
     uint64_t running = view.running && now > view.turn_ticks ? now - view.turn_ticks : 0;
     uint64_t ended = load(&l->busy_ticks) + load(&l->pending_ticks);
-    t->turns = 1; /* the pending one: the first bucket starts at -1 */
+    t->turns =
+        1; /* for the pending turn, which no bucket has; a loop without one has -1 in its first bucket */
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         t->turns += load(&l->histogram[b]);
     }

@@ -9,13 +9,13 @@
 #include "base/types.h"
 
 #define HD_CPU_LIMIT 80        /* percent of one CPU */
-#define HD_CPU_REST_PERIODS 20 /* between two reports: a minute where a period is 3 s */
+#define HD_CPU_REST_PERIODS 20 /* periods between two reports: a minute where a period is 3 s */
 
 enum hd_cpu_phase {
-    HD_CPU_OFF,    /* the first step starts a period */
-    HD_CPU_COUNTS, /* one reading at its end */
-    HD_CPU_SAMPLED,
-    HD_CPU_RESTS,
+    HD_CPU_OFF,     /* the first step starts a period */
+    HD_CPU_COUNTS,  /* a period without samples */
+    HD_CPU_SAMPLED, /* the period after one that was over the limit */
+    HD_CPU_RESTS,   /* after a report */
 };
 
 enum hd_cpu_word {

@@ -13,7 +13,7 @@
 static uint64_t old_age(const struct hd_limits *limits) {
     uint64_t age = YOUNG_INTERVALS * limits->interval_ns;
     age = age < limits->threshold_ns ? age : limits->threshold_ns;
-    /* a frame that is long by a little has a sample, too; where frame_ns is 0, the unsigned 0 - 1 sets no
+    /* a frame that is long by a little has a sample too. Where frame_ns is 0, the unsigned 0 - 1 sets no
      * limit */
     return age < (limits->frame_ns - 1) / 2 ? age : (limits->frame_ns - 1) / 2;
 }

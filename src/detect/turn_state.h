@@ -40,7 +40,7 @@ struct hd_look {
     bool running;         /* false: idle, paused, or in a block that the program expects */
     uint64_t start_ns;    /* of the running turn */
     uint64_t start_ticks; /* the same by the counter: which turn it is */
-    bool void_turn;       /* there was no turn: the wait that started it is not the loop's */
+    bool void_turn;       /* there was no turn: the wait before it is not the loop's */
     bool ended_known;     /* the tracked turn ended, exactly at ended_ns */
     uint64_t ended_ns;
     uint64_t excluded_ns; /* since the look before: time in which nothing of the process could run */

@@ -5,7 +5,9 @@
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-#define OVER_NS (50 * HD_NS_PER_MS) /* a turn that ended longer ago: the process ran on since */
+#define OVER_NS                                                                                             \
+    (50 * HD_NS_PER_MS) /* later than this, the CPU time of the process is no longer that at the turn's end \
+                         */
 
 static void untrack(struct hd_look_state *s) {
     atomic_fetch_and_explicit(&s->watch->loop.flags, ~HD_FLAG_TRACKED, memory_order_seq_cst);
@@ -47,7 +49,7 @@ static void send_open(struct hd_monitor *m, struct hd_look_state *s, const struc
     hd_monitor_send(m, message);
 }
 
-/* A turn that is not followed is counted, where it certainly was a hang. */
+/* The worker reports a turn that it follows. Another turn is only counted, where it certainly was a hang. */
 static void send_end(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                      unsigned actions, struct hd_message *message) {
     message->type = (actions & HD_ACT_END) != 0     ? HD_MSG_END

@@ -13,7 +13,8 @@
  * have as few rights as the main thread. */
 void hd_monitor_credentials_check(struct hd_monitor *m, bool parks);
 
-/* When a parked monitor has to compare them again; HD_NEVER: the main thread has not run since. */
+/* When a parked monitor has to wake for the next check; HD_NEVER: the main thread has not run since the last.
+ */
 uint64_t hd_monitor_credentials_next(void);
 
 #endif

@@ -19,8 +19,8 @@ uint64_t hd_lateness_own_delay(struct hd_monitor *m);
 /* At the start of a look: fills m->now. */
 void hd_lateness_start_look(struct hd_monitor *m, uint64_t now_ns);
 
-/* At its end. Returns when to look next: at next_ns, or at once where this look took long, since what has
- * happened meanwhile belongs to the next look. */
+/* At the end of a look, which has found that the next one is due at next_ns. Returns when it is due: at once,
+ * where this look took long, since what has happened meanwhile belongs to the next look. */
 uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns);
 
 /* The next look's lateness cannot be known: the monitor sleeps without a plan. */

@@ -32,7 +32,7 @@ static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, co
     }
 }
 
-/* One step of src/detect for what this look has seen, and the actions that it answers with. */
+/* Lets src/detect make a step for what this look has seen, and does the actions that it answers with. */
 static void step(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                  const struct hd_limits *limits, hangdog_state state) {
     bool was_idle = s->turn.phase == HD_TURN_IDLE; /* a pause lies between two looks at the same turn */

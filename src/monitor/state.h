@@ -143,7 +143,8 @@ struct hd_monitor {
     uint64_t published_ns;  /* when the sums were last put into the record */
     struct hd_cpu_use cpu;
     struct hd_keep_alive keep_alive;
-    struct hd_look_state look[HD_BLOCK_LOOPS]; /* of the first block; the others' are in their blocks */
+    /* of the watches of the first block; behind each further block of watches are theirs */
+    struct hd_look_state look[HD_BLOCK_LOOPS];
 };
 
 /* The monitor's memory of this watch's loop. */

@@ -4,7 +4,7 @@
  */
 #include "monitor/totals.h"
 
-#define PUBLISH_NS (1 * HD_NS_PER_S) /* between two: each time touches much cold memory */
+#define PUBLISH_NS (1 * HD_NS_PER_S) /* between two stores in the record: they touch much cold memory */
 #define CHECK_NS (1 * HD_NS_PER_S)   /* between two checks of the budget */
 #define COUNT_TRIES 4
 #define TWICE_TICKS                                                                         \

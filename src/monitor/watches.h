@@ -7,15 +7,15 @@
 
 #include "monitor/state.h"
 
-/* For a watch that is new: opens its thread's files and takes a sample that makes the memory of the next ones
- * present. */
+/* Opens a new watch: its thread's files. Takes a first sample, which is dropped: later samples then find
+ * their memory present. */
 void hd_watches_open(struct hd_monitor *m, struct hd_watch *w);
 
-/* For a watch whose thread leaves, or whose run ends. Ends the turn, adds the watch's sums to those of the
- * run, and gives the slot back. */
+/* Closes a watch, when its thread leaves or the run ends. Ends the turn, adds the watch's sums to those of
+ * the run, and gives the slot back. */
 void hd_watches_close(struct hd_monitor *m, struct hd_watch *w);
 
-/* Closes all whose threads leave, and which wait for that. */
+/* Closes the watches that are LEAVING. Their threads wait for that. */
 void hd_watches_close_leaving(struct hd_monitor *m);
 
 /* At the end of a run: closes all. */

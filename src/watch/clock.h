@@ -26,7 +26,7 @@ void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns);
 /* Takes one more pair. True: the rate has changed. */
 bool hd_clock_pair(struct hd_clock *c, uint64_t ticks, uint64_t ns);
 
-/* The clock at a stamp, which may be older than the last time that the two went apart. */
+/* The clock at a stamp. The stamp may be older than the last suspend. */
 static inline uint64_t hd_clock_at(const struct hd_clock *c, uint64_t ticks) {
     uint64_t rate = atomic_load_explicit(&c->ns_per_tick_32, memory_order_relaxed);
     if (ticks <= c->before_ticks && c->before_ticks != c->first_ticks) {

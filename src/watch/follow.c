@@ -13,7 +13,7 @@
 /* Of each thread: the descriptors are in its own table. */
 static __thread struct {
     int main_fd, own_fd; /* `status` of the main thread and of this one; negative: there is no /proc */
-    uint32_t number;     /* of the newest request that this thread has answered */
+    uint32_t answered;   /* the number of the newest request that this thread has answered */
     bool filter;
     uint64_t main;    /* a hash of the main thread's credentials that this one has too; 0: it has more */
     uint64_t root[2]; /* device and inode */
@@ -70,10 +70,10 @@ bool hd_follow_is_filter(void) {
 bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine)(void *of), void *of) {
     uint32_t number = atomic_load(&r->channel.follow.requests);
     _Atomic uint32_t *answer = &r->channel.follow.answered[which];
-    if (number == self.number || (confine == NULL && !hd_credentials_have_root(self.root, false))) {
+    if (number == self.answered || (confine == NULL && !hd_credentials_have_root(self.root, false))) {
         return false;
     }
-    self.number = number;
+    self.answered = number;
     if (!hd_credentials_have_root(self.root, true) && confine != NULL) {
         confine(of);
     }

@@ -13,7 +13,7 @@
 enum hd_live_phase {
     HD_LIVE_FREE,
     HD_LIVE_CLAIMED,   /* a thread fills it */
-    HD_LIVE_REQUESTED, /* that thread waits, and may still withdraw it */
+    HD_LIVE_REQUESTED, /* the thread waits, and may still withdraw its request */
     HD_LIVE_TAKEN,     /* the worker writes into the buffer */
     HD_LIVE_DONE,      /* the thread reads the result */
 };

@@ -22,7 +22,7 @@ struct hd_loop_verdict {
     } word;
 };
 
-/* The worker's tools for a judgement. */
+/* The worker's tools, for the judgement of a wait. */
 struct hd_stack_tools {
     struct hd_unwinder *unwinder;
     struct hd_modules *modules;

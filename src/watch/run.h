@@ -120,13 +120,13 @@ void hd_run_set(struct hd_run *r);
  * seccomp filter. */
 bool hd_run_is_alive(void);
 
-/* The calling thread becomes the one that starts or stops a run, after at most the time to `until_ns`.
- * Returns the phase that was. -EBUSY: another thread still does so. -EALREADY: there is a run, and this is a
- * start. */
+/* Waits until no other thread starts or stops a run, and lets the calling thread do so. Returns the phase
+ * that was; -EBUSY where another thread still does so at `until_ns`; -EALREADY where this is a start and
+ * there is a run. */
 int hd_run_start_change(bool starts, uint64_t until_ns);
 void hd_run_end_change(enum hd_run_phase now);
 
-/* This run runs, and does not stop. */
+/* Whether this run is the process's run, and no thread stops it. */
 bool hd_run_has(const struct hd_run *r);
 /* Waits until no thread starts or stops a run. */
 void hd_run_wait_changed(uint64_t until_ns);
@@ -135,10 +135,10 @@ void hd_run_wait_changed(uint64_t until_ns);
 
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_run_wake(struct hd_run *r);
-/* Waits until our threads have their own descriptor tables and open files, at most HD_READY_NS. Otherwise a
- * program that changes its root or gives up rights as its first act would be ahead of them. */
+/* Waits until our threads have their own descriptor tables and open files, at most HD_READY_NS. A program may
+ * change its root or give up rights as its first act, and our threads could not open their files then. */
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns);
-/* One of our threads has them. */
+/* One of our threads has its table and its files. */
 void hd_run_is_ready(struct hd_run *r);
 
 #endif

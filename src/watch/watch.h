@@ -29,8 +29,8 @@ struct hd_watch {
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the thread that removes it */
     uint8_t index;               /* of the slot: hd_watch_at() */
     _Atomic uint32_t generation; /* how many watches its slot has had */
-    char name[32];               /* read and written as atomic bytes: the worker may read an older watch's */
-    _Atomic uint64_t threshold_ns; /* in the foreground; 0: the settings' one. Any thread may change it */
+    char name[32]; /* each byte is atomic: the worker may read it while the slot's next watch sets it */
+    _Atomic uint64_t threshold_ns; /* in the foreground; 0: as in the settings. Any thread may change it */
     _Atomic uint64_t since_ns;     /* start of the watch; its first turn may have started before */
     void *thread_memory;           /* hd_capture_thread_bytes(); NULL: another watch of this thread has it */
     void *_Atomic left;            /* thread memory that a thread left before the monitor closed the watch */

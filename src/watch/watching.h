@@ -25,7 +25,7 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w);
  */
 void hd_watch_remove(struct hd_run *r, struct hd_watch *w);
 
-/* The same where a stop ends the watch, or has ended it. */
+/* Leaves a watch of the calling thread that a stop ends or has ended. Waits as hd_watch_remove does. */
 void hd_watch_leave_stopped(void);
 
 #endif
