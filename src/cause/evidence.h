@@ -86,8 +86,8 @@ struct hd_peer_seen {
 /* One sample. */
 struct hd_probe {
     uint64_t for_ns;    /* the sample stands for so long */
-    uint64_t cpu_ns;    /* growth of the thread's CPU time in that */
-    uint64_t delay_ns;  /* growth of the time in which the thread waited for a CPU */
+    uint64_t cpu_ns;    /* growth of the thread's CPU time meanwhile */
+    uint64_t delay_ns;  /* growth of the thread's time without a CPU meanwhile */
     int32_t syscall_nr; /* HD_SYSCALL_NONE: in no call */
     uint8_t state;      /* enum hd_run_state */
     uint8_t collector;  /* enum hd_collector */

@@ -23,10 +23,10 @@ struct hd_cause_best {
 
 struct hd_cause_sums {
     uint64_t ns[HD_CAUSE_KINDS];     /* each kind's time */
-    uint64_t ran_ns[HD_CAUSE_KINDS]; /* of ns[HD_CAUSE_CPU]: the time in code of each kind */
+    uint64_t ran_ns[HD_CAUSE_KINDS]; /* the part of ns[HD_CAUSE_CPU] in code of each kind */
     uint64_t total_ns;
     uint64_t delay_ns;     /* the thread waited for a CPU */
-    uint64_t assumed_ns;   /* of ns[HD_CAUSE_CPU]: the scheduling statistics do not confirm it yet */
+    uint64_t assumed_ns;   /* the part of ns[HD_CAUSE_CPU] that no scheduling statistics confirm yet */
     uint64_t throttled_ns; /* the group's quota was used up; the caller sets it before hd_cause_decide */
     struct hd_probe call;  /* the newest blocked sample; for_ns is 0: none yet */
     uint8_t collector;     /* enum hd_collector: the newest that ran */

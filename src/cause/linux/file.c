@@ -45,6 +45,7 @@ static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t addr
 void hd_file_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                   struct hd_evidence *out) {
     enum hd_object object = hd_syscall_object(c->syscall_nr);
+    out->kind = HD_EVIDENCE_DESCRIPTOR;
     if (object != HD_OBJECT_NONE &&
         (object == HD_OBJECT_DESCRIPTOR ||
          !find_path(ctx, tid, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {

@@ -26,57 +26,7 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
-    enum hd_fd_kind kind = hd_evidence_fd_kind(out);
-    uint64_t inode = out->evidence.descriptor.inode;
-    struct hd_peer_seen *peer = &out->peer;
-    if (kind == HD_FD_INET && inode != 0) {
-        hd_peer_of_inet(ctx->proc_fd, tid, inode, peer->name, sizeof peer->name);
-    } else if (kind == HD_FD_UNIX && inode != 0) {
-        hd_peer_of_unix(inode, peer->name, sizeof peer->name);
-        peer->display = hd_peer_is_display(peer->name);
-    }
-}
-
-static void find_reply(struct hd_probe_context *ctx, const struct hd_frame *frames, uint32_t count,
-                       struct hd_probe *out) {
-    struct hd_capture call;
-    struct hd_probe there = {0};
-    const char *thread = hd_reply_find(&ctx->replies, ctx->modules, frames, count, out);
-    int tid = thread != NULL ? hd_reply_thread_find(ctx->proc_fd, thread, &call) : 0;
-    if (tid != 0 && hd_syscall_wait(call.syscall_nr) == HD_WAIT_ANY) {
-        hd_descriptor_set_find(ctx, tid, &call, &there);
-        find_peer(ctx, tid, &there);
-        memcpy(out->peer.name, there.peer.name, sizeof out->peer.name);
-    }
-}
-
-/* A file's lock has no known owner: most often another process has it. */
-static void find_lock(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
-                      const struct hd_frame *frames, uint32_t count, struct hd_probe *out) {
-    if (c->syscall_nr == SYS_futex) {
-        struct hd_lock_seen *lock = &out->evidence.lock;
-        out->evidence.kind = HD_EVIDENCE_LOCK;
-        lock->address = c->syscall_args[0];
-        hd_lock_find(ctx, c, frames, count, lock);
-        lock->joined_tid = hd_join_target(ctx, c);
-        find_reply(ctx, frames, count, out);
-    } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
-        hd_descriptor_find(ctx->proc_fd, tid, (int)c->syscall_args[0], &out->evidence);
-    }
-}
-
-bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char path[64]) {
-    struct hd_probe e = {0};
-    enum hd_wait wait = hd_syscall_wait(c->syscall_nr);
-    if (wait == HD_WAIT_FILE) {
-        hd_file_find(ctx, tid, c, &e.evidence);
-    } else if (wait == HD_WAIT_DESCRIPTOR) {
-        hd_descriptor_of_call(ctx->proc_fd, tid, c, &e);
-    }
-    memcpy(path, e.evidence.name, sizeof e.evidence.name);
-    return path[0] != '\0';
-}
+/* ---- the context -------------------------------------------------------------------------------- */
 
 void hd_probe_context_open(struct hd_probe_context *ctx) {
     ctx->proc_fd = hd_os.open_at(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -97,19 +47,107 @@ void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules
     hd_throttled_init(ctx);
 }
 
+/* One capture, as each function below reads it. */
+struct sample {
+    struct hd_probe_context *ctx;
+    int tid;
+    const struct hd_capture *capture;
+    const struct hd_frame *frames;
+    uint32_t count;
+    uint64_t turn_ns;
+};
+
+/* ---- the other process -------------------------------------------------------------------------- */
+
+static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
+    enum hd_fd_kind kind = hd_evidence_fd_kind(out);
+    uint64_t inode = out->evidence.descriptor.inode;
+    struct hd_peer_seen *peer = &out->peer;
+    if (kind == HD_FD_INET && inode != 0) {
+        hd_peer_of_inet(ctx->proc_fd, tid, inode, peer->name, sizeof peer->name);
+    } else if (kind == HD_FD_UNIX && inode != 0) {
+        hd_peer_of_unix(inode, peer->name, sizeof peer->name);
+        peer->display = hd_peer_is_display(peer->name);
+    }
+}
+
+/* The peer of a request is the peer of the thread that reads the reply. */
+static void find_reply(const struct sample *s, struct hd_probe *out) {
+    struct hd_probe_context *ctx = s->ctx;
+    struct hd_capture call;
+    struct hd_probe there = {0};
+    const char *thread = hd_reply_find(&ctx->replies, ctx->modules, s->frames, s->count, out);
+    int tid = thread != NULL ? hd_reply_thread_find(ctx->proc_fd, thread, &call) : 0;
+    if (tid != 0 && hd_syscall_wait(call.syscall_nr) == HD_WAIT_ANY) {
+        hd_descriptor_set_find(ctx, tid, &call, &there);
+        find_peer(ctx, tid, &there);
+        memcpy(out->peer.name, there.peer.name, sizeof out->peer.name);
+    }
+}
+
+/* The peer of the descriptor, or the child that the thread waits for. */
+static void find_process(const struct sample *s, struct hd_probe *out) {
+    find_peer(s->ctx, s->tid, out);
+    int32_t named = out->child.pid;
+    hd_child_find(s->ctx, s->tid, s->turn_ns, out);
+    out->child.pid = named != 0 ? named : hd_child_awaited(s->ctx, s->tid, s->capture, out->child.pid);
+    if (out->child.pid > 0) {
+        hd_child_name(s->ctx, out->child.pid, out->child.name);
+    }
+}
+
+/* ---- each class of wait ------------------------------------------------------------------------- */
+
+static void find_code(const struct sample *s, struct hd_probe *out) {
+    if (out->state == HD_RUN_RUNNING || out->state == HD_RUN_RUNNABLE) {
+        hd_toolkit_find(s->ctx->modules, s->frames, s->count, out);
+    }
+}
+
+static void find_set(const struct sample *s, struct hd_probe *out) {
+    hd_descriptor_set_find(s->ctx, s->tid, s->capture, out);
+    enum hd_fd_kind kind = hd_evidence_fd_kind(out);
+    if (kind == HD_FD_EVENT || kind == HD_FD_INET || kind == HD_FD_UNIX) {
+        find_reply(s, out);
+    }
+}
+
+/* A shell may wait for a semaphore that its SIGCHLD handler posts: not a hang while a child has the terminal.
+ */
+static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
+    struct hd_probe child = {0};
+    if (!hd_evidence_lock(out)->owned) {
+        hd_child_find(s->ctx, s->tid, s->turn_ns, &child);
+        out->not_a_hang = child.not_a_hang;
+    }
+}
+
+/* A file's lock has no known owner: most often another process has it. */
+static void find_lock(const struct sample *s, struct hd_probe *out) {
+    const struct hd_capture *c = s->capture;
+    if (c->syscall_nr == SYS_futex) {
+        struct hd_lock_seen *lock = &out->evidence.lock;
+        out->evidence.kind = HD_EVIDENCE_LOCK;
+        lock->address = c->syscall_args[0];
+        hd_lock_find(s->ctx, c, s->frames, s->count, lock);
+        lock->joined_tid = hd_join_target(s->ctx, c);
+        find_reply(s, out);
+    } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
+        hd_descriptor_find(s->ctx->proc_fd, s->tid, (int)c->syscall_args[0], &out->evidence);
+    }
+    find_terminal_user(s, out);
+}
+
 void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                    const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out) {
+    const struct sample s = {ctx, tid, c, frames, count, turn_ns};
     *out = (struct hd_probe){.state = c->state, .syscall_nr = c->syscall_nr};
     if (c->syscall_nr == HD_SYSCALL_NONE) {
-        if (c->state == HD_RUN_RUNNING || c->state == HD_RUN_RUNNABLE) {
-            hd_toolkit_find(ctx->modules, frames, count, out);
-        }
+        find_code(&s, out);
         return;
     }
-    enum hd_fd_kind kind;
     switch (hd_syscall_wait(c->syscall_nr)) {
     case HD_WAIT_FILE:
-        out->evidence.kind = HD_EVIDENCE_DESCRIPTOR;
         hd_file_find(ctx, tid, c, &out->evidence);
         break;
     case HD_WAIT_DESCRIPTOR:
@@ -117,20 +155,10 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
         hd_descriptor_of_call(ctx->proc_fd, tid, c, out);
         break;
     case HD_WAIT_ANY:
-        hd_descriptor_set_find(ctx, tid, c, out);
-        kind = hd_evidence_fd_kind(out);
-        if (kind == HD_FD_EVENT || kind == HD_FD_INET || kind == HD_FD_UNIX) {
-            find_reply(ctx, frames, count, out);
-        }
+        find_set(&s, out);
         break;
     case HD_WAIT_LOCK:
-        find_lock(ctx, tid, c, frames, count, out);
-        if (out->evidence.kind != HD_EVIDENCE_LOCK ||
-            !out->evidence.lock.owned) { /* a shell may wait for a semaphore that its SIGCHLD handler posts */
-            struct hd_probe child = {0};
-            hd_child_find(ctx, tid, turn_ns, &child);
-            out->not_a_hang = child.not_a_hang;
-        }
+        find_lock(&s, out);
         return;
     case HD_WAIT_MEMORY:
         out->child.vforked = hd_child_by_vfork(ctx, c);
@@ -145,11 +173,17 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
     case HD_WAIT_CHILD:
         break;
     }
-    find_peer(ctx, tid, out);
-    int32_t named = out->child.pid;
-    hd_child_find(ctx, tid, turn_ns, out);
-    out->child.pid = named != 0 ? named : hd_child_awaited(ctx, tid, c, out->child.pid);
-    if (out->child.pid > 0) {
-        hd_child_name(ctx, out->child.pid, out->child.name);
+    find_process(&s, out);
+}
+
+bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char path[64]) {
+    struct hd_probe e = {0};
+    enum hd_wait wait = hd_syscall_wait(c->syscall_nr);
+    if (wait == HD_WAIT_FILE) {
+        hd_file_find(ctx, tid, c, &e.evidence);
+    } else if (wait == HD_WAIT_DESCRIPTOR) {
+        hd_descriptor_of_call(ctx->proc_fd, tid, c, &e);
     }
+    memcpy(path, e.evidence.name, sizeof e.evidence.name);
+    return path[0] != '\0';
 }
