@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Version 7 and the variant of RFC 9562. */
+/* True: version 7, and the variant bits of RFC 9562. */
 static bool is_uuid(const uint8_t id[HD_UUID_BYTES]) {
     return id[6] >> 4 == 7 && id[8] >> 6 == 2;
 }

@@ -52,7 +52,7 @@ static bool is_id(const char *id) {
     return true;
 }
 
-/* A new report within the limit, or an update of a report of the same session. */
+/* True for a new report within the limit, and for an update of a report of the same session. */
 static bool may_be_written(struct take_reports *t, const char *path, const json_t *report) {
     if (access(path, F_OK) != 0) {
         return atomic_fetch_add(&t->counts->taken, 1) < TAKE_REPORTS_MAX;

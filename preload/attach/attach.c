@@ -113,7 +113,8 @@ static bool claim_start(void) {
     }
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &phase, HD_ATTACH_STARTING)) {
         if (phase != HD_ATTACH_STARTING) {
-            hd_wait_table_self = NULL; /* an unfollowed child's, wiped: later waits skip all of this */
+            hd_wait_table_self =
+                NULL; /* a forked child that is not followed: later waits then skip this function */
         }
         return false;
     }

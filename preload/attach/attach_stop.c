@@ -40,7 +40,9 @@ bool hd_attach_end_threads(void) {
     hd_record_file_keep();
     hd_wait_table_self = NULL; /* until the stop has shown whether the worker still uses the table */
     struct hd_run *run = hd_run_current();
-    if (run != NULL && t->watch != NULL) { /* no watch: a filter of another thread ended it, or no memory */
+    if (run != NULL &&
+        t->watch !=
+            NULL) { /* NULL: another thread's filter has ended the watch, or there was no memory for one */
         hd_watch_remove(run, t->watch);
     }
     if (hd_attach_stop()) {

@@ -18,8 +18,8 @@ void hd_attach_store_rights(void);
 
 /* A kind of right. */
 enum hd_given_up {
-    HD_GAVE_UP_CAPABILITIES, /* also ids, by a raw system call */
-    HD_GAVE_UP_GROUPS,       /* by a raw system call */
+    HD_GAVE_UP_CAPABILITIES, /* capabilities, or ids by a raw system call */
+    HD_GAVE_UP_GROUPS,       /* supplementary groups, by a raw system call */
     HD_GAVE_UP_BOUNDED,      /* capability `number`, from the bounding set */
     HD_GAVE_UP_AMBIENT,
     HD_GAVE_UP_NEW_PRIVS,

@@ -169,7 +169,7 @@ bool hd_exec_target_loads_us(int dir, const char *path, char *const *argv, char 
             return false;
         }
         dir = AT_FDCWD;
-        argv = NULL; /* the command line is not that of the interpreter */
+        argv = NULL; /* known for the first program only, not for its interpreter */
     }
     return false;
 }

@@ -35,7 +35,7 @@ static void *program_target[HD_EVENT_FUNCTIONS_MAX];
 static struct entry {
     _Atomic uint32_t version; /* odd: a thread writes it */
     _Atomic uint32_t which;
-    _Atomic uint64_t caller, callee; /* their modules, as module_of returns them */
+    _Atomic uint64_t caller, callee; /* the modules of the two, as module_of returns them */
     void *_Atomic target;
 } entries[CALLERS];
 

@@ -65,7 +65,7 @@ enum hd_unwatched {
 /* The knowledge about the main thread's loop. */
 enum hd_record_certainty {
     HD_RECORD_NO_LOOP,
-    HD_RECORD_LOOP_DOUBTFUL, /* a wait that never returned from a long turn: its hangs do not count */
+    HD_RECORD_LOOP_DOUBTFUL, /* a candidate to which no long turn has returned: its hangs are dropped */
     HD_RECORD_LOOP_LIKELY,   /* hangs count if the program ends now */
     HD_RECORD_LOOP_CERTAIN,
 };
