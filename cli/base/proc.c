@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/linux/proc_status.h"
@@ -34,4 +35,17 @@ struct hd_proc_stat proc_stat(pid_t pid) {
     char path[64];
     path_of(path, sizeof path, pid, "stat");
     return hd_proc_stat_read(AT_FDCWD, path);
+}
+
+uint64_t proc_started_wall_ns(pid_t pid) {
+    struct timespec wall, boot;
+    uint64_t started_ns = proc_stat(pid).started_boot_ns;
+    if (started_ns == 0) {
+        return 0;
+    }
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    uint64_t up_ns = (uint64_t)boot.tv_sec * HD_NS_PER_S + (uint64_t)boot.tv_nsec;
+    uint64_t now_ns = (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec;
+    return now_ns - up_ns + started_ns;
 }

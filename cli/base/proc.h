@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What /proc says of a process; 0 is our own, whatever its number there. Ordinary code.
+ * Facts about a process from /proc. The process id 0 is the calling process. Any thread; no allocation.
  */
 #ifndef CLI_PROC_H
 #define CLI_PROC_H
@@ -11,14 +11,17 @@
 
 #include "os/linux/proc_stat.h"
 
-/* What is mounted there may be of another namespace of processes, where our numbers are others'. */
+/* False: /proc belongs to another PID namespace, where our process ids mean other processes. */
 bool proc_is_ours(void);
 
-/* The last number in the line of its status that begins with `key`: behind "NSpid:" that by which it knows
- * itself. 0: there is none. */
+/* The last number in the line of `status` that starts with `key`. For "NSpid:" the process's id in its own
+ * PID namespace. 0: no such line. */
 uint64_t proc_number(pid_t pid, const char *key, unsigned base);
 
-/* All zero: it is gone. */
+/* All zero: no such process. */
 struct hd_proc_stat proc_stat(pid_t pid);
+
+/* The start of a process, CLOCK_REALTIME; 0: no such process. */
+uint64_t proc_started_wall_ns(pid_t pid);
 
 #endif

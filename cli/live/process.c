@@ -99,19 +99,6 @@ static bool is_foreign(const struct live_process *p, struct problem *why) {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static uint64_t started_wall_ns(int pid) {
-    struct timespec wall, boot;
-    uint64_t started_ns = proc_stat(pid).started_boot_ns;
-    if (started_ns == 0) {
-        return 0;
-    }
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    uint64_t up_ns = (uint64_t)boot.tv_sec * HD_NS_PER_S + (uint64_t)boot.tv_nsec;
-    uint64_t now_ns = (uint64_t)wall.tv_sec * HD_NS_PER_S + (uint64_t)wall.tv_nsec;
-    return now_ns - up_ns + started_ns;
-}
-
 static int open_folder(int pid, struct live_process *p, struct problem *why) {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d", pid);
@@ -182,7 +169,7 @@ int live_process_open(int pid, const struct live_command *command, struct live_p
     }
     int own = (int)proc_number(p->pid, "NSpid:", 10);
     p->own_pid = own != 0 ? own : p->pid;
-    p->started_wall_ns = started_wall_ns(p->pid);
+    p->started_wall_ns = proc_started_wall_ns(p->pid);
     live_process_name(p->pid, p->name, sizeof p->name);
     read_exe(p->pid, path, sizeof path);
     snprintf(p->executable, sizeof p->executable, "%.63s", base_name(path));

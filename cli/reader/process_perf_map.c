@@ -28,20 +28,6 @@ static uint64_t parse_time(const char *text) {
     return rest == NULL ? 0 : (uint64_t)timegm(&tm) * NS_PER_S;
 }
 
-/* When the process with this id began, by CLOCK_REALTIME; 0: there is none. */
-static uint64_t began(int pid) {
-    struct timespec wall, boot;
-    uint64_t started = proc_is_ours() ? proc_stat(pid).started_boot_ns : 0;
-    if (started == 0) {
-        return 0;
-    }
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    uint64_t now = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
-    uint64_t up = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec;
-    return now - up + started;
-}
-
 int process_map_open(const json_t *report, uid_t owner, struct process_map *map) {
     const json_t *app = json_object_get(report, "app");
     json_int_t id = json_integer_value(json_object_get(app, "pid"));
@@ -52,7 +38,7 @@ int process_map_open(const json_t *report, uid_t owner, struct process_map *map)
         return map->fd;
     }
     int pid = (int)id;
-    uint64_t lives_since = began(pid);
+    uint64_t lives_since = proc_is_ours() ? proc_started_wall_ns(pid) : 0;
     snprintf(map->path, sizeof map->path, "/tmp/perf-%d.map", pid);
     if (lives_since > hang + NS_PER_S + SLACK_NS) { /* the report's times are cut to whole seconds */
         map->why = access(map->path, F_OK) == 0 ? "another process has that id now" : NULL;

@@ -9,13 +9,18 @@
 #include "base/text.h"
 #include "os/os.h"
 
-void hd_proc_task_path(char *path, size_t size, int tid, const char *file) {
+/* Writes BEFORE, NUMBER, "/" and FILE. */
+static void put_path(char *path, size_t size, const char *before, uint64_t number, const char *file) {
     struct hd_text t;
     hd_text_init(&t, path, size);
-    hd_text_str(&t, "task/");
-    hd_text_i64(&t, tid);
+    hd_text_str(&t, before);
+    hd_text_u64(&t, number);
     hd_text_str(&t, "/");
     hd_text_str(&t, file);
+}
+
+void hd_proc_task_path(char *path, size_t size, int tid, const char *file) {
+    put_path(path, size, "task/", (uint64_t)tid, file);
 }
 
 void hd_proc_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd) {
@@ -29,12 +34,7 @@ void hd_proc_task_fd_path(char *path, size_t size, int tid, const char *folder, 
 }
 
 void hd_proc_process_path(char *path, size_t size, uint64_t pid, const char *file) {
-    struct hd_text t;
-    hd_text_init(&t, path, size);
-    hd_text_str(&t, "../");
-    hd_text_u64(&t, pid);
-    hd_text_str(&t, "/");
-    hd_text_str(&t, file);
+    put_path(path, size, "../", pid, file);
 }
 
 int hd_proc_open_own_task(int tid, const char *file, int flags) {
