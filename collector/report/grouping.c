@@ -324,12 +324,18 @@ static void add_other(struct grouping *g, const json_t *report) {
     add_line(g, "call %.60s", json_text(cause, "syscall"));
 }
 
-/* Work of the function itself. Which of them has the most time differs from machine to machine: how many
- * other programs want its CPU, what is in its memory already, and when a collector runs. */
+/* Causes of a function's own work are one class. Which of them has the most time differs from machine to
+ * machine: how many other programs want its CPU, what is in its memory already, and when a collector runs. */
 static const char *class_of(const char *cause) {
-    static const char *const own_work[] = {"cpu", "starved", "page-fault", "disk", "gc"};
-    for (size_t i = 0; i < sizeof own_work / sizeof own_work[0]; i++) {
-        if (strcmp(cause, own_work[i]) == 0) {
+    static const struct {
+        const char *word;
+        bool is_work;
+    } causes[] = {
+#define HD_WORD_CAUSE(id, word, label, lane, colour, is_work, sentence) {word, is_work},
+#include "base/words.def"
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++) {
+        if (causes[i].is_work && strcmp(cause, causes[i].word) == 0) {
             return "own work";
         }
     }
