@@ -85,7 +85,7 @@ struct hd_peer_seen {
 
 /* One sample. */
 struct hd_probe {
-    uint64_t for_ns;    /* the sample stands for so long */
+    uint64_t for_ns;    /* the time that the sample stands for */
     uint64_t cpu_ns;    /* growth of the thread's CPU time meanwhile */
     uint64_t delay_ns;  /* growth of the thread's time without a CPU meanwhile */
     int32_t syscall_nr; /* HD_SYSCALL_NONE: in no call */

@@ -4,7 +4,7 @@
 #include "cause/sentence.h"
 #include "os/syscall_table.h"
 
-/* A blocked sample, with what several rows read of it. */
+/* A blocked sample, with values that several rows need. */
 struct blocked {
     const struct hd_probe *probe;
     enum hd_wait wait; /* the call's class */
@@ -207,7 +207,7 @@ static bool waits_for_child(const struct blocked *b) {
     switch (b->wait) {
     case HD_WAIT_CHILD:
         return true;
-    case HD_WAIT_SIGNAL: /* where a child is alive, for SIGCHLD */
+    case HD_WAIT_SIGNAL: /* with a child alive, the signal is SIGCHLD */
         return child->alive;
     case HD_WAIT_MEMORY:
         return child->vforked;

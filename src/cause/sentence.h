@@ -27,7 +27,8 @@ void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_
 /* "waited for a reply by D-Bus in g_dbus_connection_call_sync, through bus" */
 void hd_sentence_reply(struct hd_text *t, const struct hd_peer_seen *peer);
 
-/* "waited for the network: 10.0.0.5:5432 in poll"; a local service with a name is not the network. */
+/* "waited for the network: 10.0.0.5:5432 in poll"; of a local service with a name: "waited for the service
+ * bus in poll". */
 void hd_sentence_peer(struct hd_text *t, const struct hd_probe *p);
 
 /* "waited for a mutex held by thread 9131". `several`: other waits had a part of the kind's time. */

@@ -12,10 +12,10 @@
 /* The wait that a sentence about a kind names. A majority vote by time (Boyer-Moore) finds the candidate, so
  * that no list of waits is necessary. */
 struct hd_cause_best {
-    uint64_t lead_ns;     /* the candidate's time above the time of other waits */
+    uint64_t lead_ns;     /* the candidate's time less the time of other waits */
     uint64_t since_ns;    /* the candidate's time since the vote took it */
-    uint64_t who_ns;      /* lock: lead of the owner in `probe`; child: time of the child in `probe` */
-    uint64_t newest_ns;   /* time of the newest child, without a break */
+    uint64_t who_ns;      /* of the owner or the child in `probe`: the owner's lead, the child's time */
+    uint64_t newest_ns;   /* of the newest child: its time without a break */
     int32_t newest_child; /* pid */
     bool several;         /* other owners, or other children, had a part of the time */
     struct hd_probe probe;

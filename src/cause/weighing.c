@@ -20,7 +20,7 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
            strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
 }
 
-/* The owner of one lock may change: a vote within the vote. */
+/* A lock may change its owner between samples: the owners have a vote of their own. */
 static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     struct hd_lock_seen *kept = &best->probe.evidence.lock;
     if (owner == 0) {

@@ -113,9 +113,9 @@ enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
         uint8_t kind;
     } names[] = {{"pipe_", HD_FD_PIPE}, {"for_partner", HD_FD_PIPE}, {"wait_answer", HD_FD_FILE},
                  {"fuse_", HD_FD_FILE}, {"wait_woken", HD_FD_INET},  {"sock_", HD_FD_INET}};
-    char place[48];
-    hd_proc_read_task(proc_fd, tid, "wchan", place, sizeof place);
-    for (const char *at = place; *at != '\0'; at++) {
+    char channel[48];
+    hd_proc_read_task(proc_fd, tid, "wchan", channel, sizeof channel);
+    for (const char *at = channel; *at != '\0'; at++) {
         for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
             if (hd_proc_starts_with(at, names[i].part)) {
                 return (enum hd_fd_kind)names[i].kind;
@@ -138,18 +138,18 @@ void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, str
     bool for_file = c->state == HD_RUN_UNINTERRUPTIBLE;
     bool closes = hd_syscall_object(c->syscall_nr) == HD_OBJECT_NONE;
     unsigned other = c->syscall_nr == SYS_sendfile ? 1 : c->syscall_nr == SYS_splice ? 2 : 0;
-    enum hd_fd_kind place =
+    enum hd_fd_kind channel =
         for_file || closes || other != 0 ? hd_descriptor_wchan_kind(proc_fd, tid) : HD_FD_NONE;
     seen->kind = HD_EVIDENCE_DESCRIPTOR;
     if (closes) {
-        d->kind = (uint8_t)place;
+        d->kind = (uint8_t)channel;
         return;
     }
-    for_file = for_file && place != HD_FD_PIPE;
-    for_file |= other != 0 && place == HD_FD_FILE;
+    for_file = for_file && channel != HD_FD_PIPE;
+    for_file |= other != 0 && channel == HD_FD_FILE;
     hd_descriptor_find(proc_fd, tid, (int)c->syscall_args[0], seen);
-    bool at_other = c->syscall_nr == SYS_splice && place != HD_FD_NONE
-                        ? (d->kind == HD_FD_PIPE) != (place == HD_FD_PIPE)
+    bool at_other = c->syscall_nr == SYS_splice && channel != HD_FD_NONE
+                        ? (d->kind == HD_FD_PIPE) != (channel == HD_FD_PIPE)
                         : (d->kind == HD_FD_FILE) != for_file;
     if (other != 0 && at_other) {
         seen->name[0] = '\0';
@@ -157,7 +157,7 @@ void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, str
         hd_descriptor_find(proc_fd, tid, (int)c->syscall_args[other], seen);
     }
     d->inode = for_file ? 0 : d->inode;
-    if (d->kind == HD_FD_PIPE && place == HD_FD_PIPE) {
+    if (d->kind == HD_FD_PIPE && channel == HD_FD_PIPE) {
         out->state = HD_RUN_BLOCKED;
     }
 }

@@ -80,9 +80,8 @@ static bool in_one_folder(const char *a, const char *b) {
            memchr(b + folder, '/', strlen(b + folder)) == NULL;
 }
 
-/* Between the requesting function and the call are frames of the function's library, of others in the same
- * folder, of the system, of the calling module and of the preload. Any other frame is a callback, which may
- * wait for anything. */
+/* The function calls into its folder's libraries, the system's, the preload and the module of the call. A
+ * frame of any other module is a callback, which may wait for anything. */
 static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint32_t requests) {
     int library = module_of(m, &frames[requests]), call = module_of(m, &frames[0]);
     for (uint32_t i = 0; i < requests; i++) {
