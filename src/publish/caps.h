@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 
-#define HD_BUCKETS_MAX 64 /* fingerprints whose reports are counted */
+#define HD_BUCKETS_MAX 64 /* most fingerprints that are counted at a time */
 
 /* A token bucket: each report of a fingerprint takes a token. */
 struct hd_bucket {
@@ -36,7 +36,7 @@ void hd_caps_set_day(struct hd_caps *c, uint32_t count, uint64_t now_ns);
 
 /* Counts one more report of this day. False: the day has `per_day` reports already. */
 bool hd_caps_allow_day(struct hd_caps *c, uint32_t per_day);
-/* Takes one report off the count of the day: it is withdrawn. */
+/* Reduces the count of the day by one, for a report that is withdrawn. */
 void hd_caps_give_back(struct hd_caps *c);
 
 #endif

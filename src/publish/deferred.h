@@ -26,8 +26,8 @@ bool hd_deferred_remove(struct hd_deferred *d, const uint8_t *id);
 void hd_deferred_remove_at(struct hd_deferred *d, uint32_t at);
 
 /* Finds, from index `at` on, the first report of the loop that had this slot in this generation. Returns
- * d->count after the last one. Reports of a loop that lost its slot stay deferred: nothing more is learned
- * about that loop. */
+ * d->count after the last one. Reports of a loop that lost its slot stay deferred until the run ends: the
+ * worker learns nothing more about that loop. */
 uint32_t hd_deferred_find(const struct hd_deferred *d, uint32_t at, uint8_t slot, uint32_t generation);
 
 #endif

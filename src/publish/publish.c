@@ -128,7 +128,7 @@ static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struc
 
 static void withdraw(struct hd_publisher *p, const uint8_t *id) {
     hd_spool_withdraw(&p->spool, id);
-    hd_caps_give_back(&p->caps); /* the start of the hang counted as a report of the day */
+    hd_caps_give_back(&p->caps); /* counted as a report of the day when the hang started */
 }
 
 /* Writes the report if the caps allow it. False: it is suppressed. The next complete report says how many

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report of the run itself. On the worker thread, at the end of the run.
+ * Writes the session report, which is about the run itself. On the worker thread, at the end of the run.
  */
 #include "publish/publish.h"
 
@@ -62,7 +62,7 @@ void hd_publish_session(struct hd_publisher *p) {
     uint64_t now_ns = hd_os_now_ns();
     hd_record_foreground(record, false, now_ns);
     hd_session_fill(record, now_ns - record->options.started_ns, &s, &cost);
-    if (s.turns == 0 && s.hangs == 0) { /* a run without a loop */
+    if (s.turns == 0 && s.hangs == 0) { /* a run without a loop has no session report */
         atomic_store(&record->status.session_written, 1);
         return;
     }

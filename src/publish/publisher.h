@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The publisher: the spool, all that reports of a run have in common, and what it remembers of reports that
- * it wrote. The worker owns it and fills it at its start.
+ * it wrote. The worker owns the publisher, and fills it at the start of the run.
  */
 #ifndef HD_PUBLISHER_H
 #define HD_PUBLISHER_H

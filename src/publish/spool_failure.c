@@ -52,8 +52,8 @@ static void write_line(const struct hd_settings *s, int error) {
 }
 
 void hd_spool_failure_store(const struct hd_run *run, int rc) {
-    int32_t none = 0; /* later failures follow from the first one, and say less */
-    atomic_compare_exchange_strong(&run->record->losses.spool_error, &none, -rc);
+    int32_t no_error = 0; /* later failures follow from the first one, and say less */
+    atomic_compare_exchange_strong(&run->record->losses.spool_error, &no_error, -rc);
     struct hd_record *journal =
         run->settings.journal; /* shared by all processes of a server: one line is enough */
     if (journal != NULL && atomic_exchange(&journal->shared.failure_printed, 1) == 0) {

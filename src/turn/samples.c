@@ -90,7 +90,8 @@ static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
 }
 
 /* A sample finds a thread running or waiting for a CPU, at one instant. The statistics say how the thread
- * shared the time between the two. The timeline shows each state for as long, to agree with the cause. */
+ * shared the time between the two. The timeline gives each state that share, so that it agrees with the
+ * cause. */
 static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
     if (is_running(e->state)) {
         const struct hd_probe *known = &s->newest.probe;
@@ -229,21 +230,21 @@ void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer) {
  * order. */
 static void drop_later(struct hd_turn *turn, uint64_t end_ns, uint64_t excluded_ns) {
     struct hd_turn_samples *s = &turn->samples;
-    struct hd_timeline_entry left[HD_TIMELINE];
+    struct hd_timeline_entry entry[HD_TIMELINE];
     uint32_t count = hd_timeline_size(&s->timeline), oldest = hd_timeline_oldest(&s->timeline);
     for (uint32_t i = 0; i < count; i++) {
-        left[i] = *hd_timeline_at(&s->timeline, oldest + i);
+        entry[i] = *hd_timeline_at(&s->timeline, oldest + i);
     }
-    for (; count > 0 && left[count - 1].at_ns >= end_ns; count--, s->taken--) {
-        hd_tree_take_back(&s->tree, left[count - 1].leaf, left[count - 1].for_ns);
+    for (; count > 0 && entry[count - 1].at_ns >= end_ns; count--, s->taken--) {
+        hd_tree_take_back(&s->tree, entry[count - 1].leaf, entry[count - 1].for_ns);
     }
-    struct hd_timeline_entry *last = count > 0 ? &left[count - 1] : NULL;
+    struct hd_timeline_entry *last = count > 0 ? &entry[count - 1] : NULL;
     if (last != NULL && last->at_ns + last->for_ns > end_ns) {
         uint64_t ns = end_ns - last->at_ns;
         hd_tree_discharge(&s->tree, last->leaf, last->for_ns - ns);
         last->for_ns = ns;
     }
-    memcpy(s->timeline.entry, left, count * sizeof left[0]);
+    memcpy(s->timeline.entry, entry, count * sizeof entry[0]);
     s->timeline.count = count;
     uint64_t took_ns = end_ns > turn->times.start_ns ? end_ns - turn->times.start_ns : 0;
     hd_cause_limit(&s->sums, took_ns > excluded_ns ? took_ns - excluded_ns : 0);

@@ -18,7 +18,7 @@
 /* The loop at the start of the turn. Another loop may have taken its slot since. */
 struct hd_turn_loop {
     uint8_t slot;        /* hd_watch_at() */
-    uint32_t generation; /* of the slot: its loops are counted */
+    uint32_t generation; /* counts the loops that had the slot */
     hd_thread_id thread;
     const char *scheme; /* how the loop is watched, in the schema's words */
     char name[32];
@@ -34,8 +34,8 @@ struct hd_turn_times {
     uint64_t threshold_ns;
 };
 
-/* Counters of the process and its control group when tracking of the turn started. The report has their
- * growth since. */
+/* Counters of the process and its control group when tracking of the turn started. The report says by how
+ * much they have grown since. */
 struct hd_turn_baseline {
     uint64_t age_ns; /* age of the turn */
     uint64_t background_ns;
@@ -83,11 +83,11 @@ struct hd_turn_samples {
     bool has_stack;      /* some sample has a stack */
     uint32_t known_leaf; /* of the newest sample with a stack */
     struct hd_turn_first first;
-    uint64_t before_ns;      /* from the turn's start to the first sample: charged to that sample */
+    uint64_t before_ns;      /* time from the turn's start to the first sample, which is charged for it */
     uint64_t stopped_ns;     /* stops before the newest sample */
     uint64_t age_ns;         /* age of the turn at the newest sample, without stops */
     bool same;               /* the thread has not run between the two newest samples */
-    struct hd_probe blocked; /* the newest sample that found the thread blocked; for_ns is 0: there is none */
+    struct hd_probe blocked; /* the newest sample that found the thread blocked; for_ns is 0: no sample did */
     uint64_t between_ns;     /* time that the thread was blocked between samples that found it running */
     int64_t starved_ns; /* time that the thread waited for a CPU, and that the timeline does not show yet */
 };

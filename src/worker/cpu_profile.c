@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A watched thread is sampled while it runs: each stack is charged for the CPU time before it, and a wait for
- * none. Of any other thread only the waits are read: a wait is charged instead. On the worker thread.
+ * none. Of any other thread only waits are read: each wait is charged for the CPU time before it. On the
+ * worker thread.
  */
 #include "worker/cpu_profile.h"
 

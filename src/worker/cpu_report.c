@@ -103,7 +103,7 @@ static void describe_cause(struct hd_cause *cause, const struct hd_cpu_use_share
     cause->syscall_nr = HD_SYSCALL_NONE;
 }
 
-/* Captures all threads, the profile's first. Its share is that of the whole period. */
+/* Captures all threads, and first the profile's, whose share is that of the whole period. */
 static void describe_threads(struct hd_worker *worker, const struct hd_cpu_use_shares *s,
                              struct hd_report *r) {
     struct hd_threads *threads = &worker->threads;

@@ -60,9 +60,9 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     if (s->newest.valid && !launch && !turn->not_a_hang &&
         hd_blocked_is_served(worker->run, &worker->probe, turn, &s->newest)) {
         hd_hang_ignore(worker->run, turn,
-                       msg->start_ticks); /* at the sample, the thread that serves was busy */
+                       msg->start_ticks); /* the thread that serves was busy at the sample */
     }
-    if (turn->not_a_hang) { /* the monitor did not know yet */
+    if (turn->not_a_hang) { /* the monitor did not know that when it sent the message */
         return;
     }
     hd_publish_open(&worker->publisher, turn);

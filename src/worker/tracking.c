@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the counters of the process and its control group. The report has their growth since. On the worker
- * thread.
+ * Reads the counters of the process and its control group. The report says by how much they grow. On the
+ * worker thread.
  */
 #include "worker/tracking.h"
 
