@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The call tree of a hang and its heaviest path. Pure. Worker code: may run while a hang is on; no
- * allocation.
+ * Worker code: may run while a hang lasts; no allocation.
  */
 #include "report/call_tree.h"
 
@@ -23,13 +22,13 @@ void hd_tree_init(struct hd_tree *t, struct hd_tree_pool *pool) {
     t->roots = HD_TREE_NONE;
 }
 
-/* A list of nodes, linked through `sibling`, and all below them go back to the pool. */
+/* Gives a list of nodes, linked by `sibling`, and all nodes below them back to the pool. */
 static void give_list(struct hd_tree *t, uint16_t work) {
     struct hd_tree_pool *pool = t->pool;
     while (work != HD_TREE_NONE) {
         struct hd_tree_node *n = &pool->node[work];
         uint16_t next = n->sibling;
-        if (n->child != HD_TREE_NONE) { /* its callees go before the rest of the list */
+        if (n->child != HD_TREE_NONE) { /* puts the callees before the rest of the list */
             uint16_t last = n->child;
             while (pool->node[last].sibling != HD_TREE_NONE) {
                 last = pool->node[last].sibling;
@@ -38,7 +37,7 @@ static void give_list(struct hd_tree *t, uint16_t work) {
             next = n->child;
         }
         n->sibling = pool->free;
-        n->samples = 0; /* that is how a node is known to be free; its caller stays known */
+        n->samples = 0; /* marks the node as free; `parent` stays valid for hd_tree_left */
         pool->free = work;
         pool->used--;
         t->nodes--;
@@ -66,8 +65,8 @@ static uint32_t take_node(struct hd_tree *t, uint32_t parent, uint16_t *list) {
     return i;
 }
 
-/* The node of `frame` among the callees of `parent` (HD_TREE_NONE: among the outermost), made when it is new.
- */
+/* The node of `frame` among the callees of `parent`, or among the outermost ones (HD_TREE_NONE). Makes a new
+ * node where there is none. */
 static uint32_t step_down(struct hd_tree *t, uint32_t parent, const struct hd_frame *frame) {
     uint16_t *list = parent == HD_TREE_NONE ? &t->roots : &t->pool->node[parent].child;
     uint64_t key = hd_frame_key(frame);
@@ -79,7 +78,7 @@ static uint32_t step_down(struct hd_tree *t, uint32_t parent, const struct hd_fr
     return take_node(t, parent, list);
 }
 
-/* Where `caller` called it. */
+/* Stores the call site in `caller`. */
 static void note_call(struct hd_tree_node *callee, const struct hd_frame *caller) {
     callee->call = caller->script != 0 ? caller->at : (uint32_t)(caller->pc - caller->start);
     callee->call_trust = caller->trust;
@@ -89,7 +88,7 @@ uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t 
     uint32_t at = HD_TREE_NONE, depth = count < HD_TREE_DEPTH_MAX ? count : HD_TREE_DEPTH_MAX;
     const struct hd_frame *caller = NULL;
     for (uint32_t i = 0; i < depth; i++) {
-        /* Of a stack that is too deep the innermost half and the outermost half are kept. */
+        /* A stack that is too deep loses frames in the middle. */
         const struct hd_frame *frame = &frames[i < HD_TREE_DEPTH_MAX / 2 ? count - 1 - i : depth - 1 - i];
         uint32_t next = step_down(t, at, frame);
         if (next == HD_TREE_NONE) {
@@ -109,7 +108,7 @@ uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t 
     return at;
 }
 
-/* An answer that comes late is of samples that others followed. */
+/* An answer may come late, after the answers to newer samples. */
 static uint64_t latest(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
@@ -131,7 +130,7 @@ void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns) {
     }
 }
 
-/* A node that nothing is below. */
+/* Gives a node without callees back to the pool. */
 static void give_node(struct hd_tree *t, uint32_t at) {
     struct hd_tree_node *n = &t->pool->node[at];
     uint16_t *link = n->parent == HD_TREE_NONE ? &t->roots : &t->pool->node[n->parent].child;
@@ -172,11 +171,12 @@ uint64_t hd_tree_limit(struct hd_tree *t, uint64_t most_ns) {
     return scale_32;
 }
 
-/* In steps of an eighth, as floating-point numbers are written: sign, exponent and three digits. */
+/* A worth is a small floating-point number: exponent and three binary digits, so steps of an eighth. */
 #define WORTH_END 0x800u
 
-/* Its time counts twice, how long it was not seen once: what is heavy stays, and of what is light the newest.
- * Never more than its caller's: that has all its time, and was last seen no earlier. */
+/* How much a node is worth keeping. Its time counts twice, the time since the newest sample once: heavy nodes
+ * stay, and the newest of the light ones. A caller is never worth less than a callee: it has at least the
+ * time of the callee, and was seen no earlier. */
 static uint32_t worth(const struct hd_tree *t, uint32_t at) {
     const struct hd_tree_node *n = &t->pool->node[at];
     int64_t unseen_ns = (int64_t)(t->newest_ns - n->last_ns);
@@ -189,7 +189,7 @@ static uint32_t worth(const struct hd_tree *t, uint32_t at) {
     return bits >> 20;
 }
 
-/* What `count` nodes are not worth, or a few more. */
+/* A worth that `count` nodes, or a few more, are below. */
 static uint32_t limit_of(const struct hd_tree *t, uint32_t count) {
     uint32_t limit = 0;
     for (uint32_t step = WORTH_END / 2; step != 0; step /= 2) {
@@ -257,7 +257,7 @@ struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at, uint
     return frame;
 }
 
-/* The heaviest of a list, among equals the most recent; and the time of them all. */
+/* The heaviest node of a list, among equals the newest. *sum_ns: the time of the whole list. */
 static uint32_t heaviest(const struct hd_tree_pool *pool, uint32_t list, uint64_t *sum_ns) {
     uint32_t best = list;
     *sum_ns = 0;

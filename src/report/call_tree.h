@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The call tree of a hang: every sample merged by function, with times. Pure; memory is the caller's.
- * Nodes of all open hangs come from one pool. When it runs full, what weighs least is folded into its
- * callers.
+ * The call tree of a hang: its samples merged by function, with times. The nodes of all open hangs come from
+ * one pool; when the pool is full, the caller folds the lightest leaves into their callers. Pure. The caller
+ * owns the memory.
  */
 #ifndef HD_CALL_TREE_H
 #define HD_CALL_TREE_H
@@ -14,14 +14,17 @@
 #define HD_TREE_DEPTH_MAX 256u
 
 struct hd_tree_node {
-    struct hd_frame frame; /* as the innermost one it was last, else as it was met first */
-    uint64_t time_ns;      /* in this function or below it */
-    uint64_t last_ns;      /* when it was last seen */
-    float folded_ns;       /* of its time: in callees that were folded into it */
+    /* Of the newest sample in which the function was innermost; without one, of the first sample. */
+    struct hd_frame frame;
+    uint64_t time_ns; /* in this function or below it */
+    uint64_t last_ns; /* time of the newest sample with this node */
+    float folded_ns;  /* the part of time_ns that folded callees had */
     uint32_t samples;
     uint16_t parent, child, sibling; /* first callee, next callee of the same caller; HD_TREE_NONE */
-    uint8_t call_trust; /* its caller's, and where that called it when it did so last: from the */
-    uint32_t call;      /* caller's start; of a script's function the line */
+    /* The call site in the caller's frame, in the newest sample with this node: bytes from the caller's
+     * start, or the line of a script. */
+    uint8_t call_trust; /* enum hd_trust of that frame */
+    uint32_t call;
 };
 _Static_assert(sizeof(struct hd_tree_node) == 64, "there are HD_TREE_POOL_NODES of them");
 
@@ -37,49 +40,47 @@ struct hd_tree {
     uint16_t nodes;
     uint32_t samples;
     uint64_t time_ns;   /* all of it */
-    uint64_t newest_ns; /* when the newest sample was taken */
+    uint64_t newest_ns; /* time of the newest sample */
 };
 
 void hd_tree_pool_init(struct hd_tree_pool *pool);
 void hd_tree_init(struct hd_tree *t, struct hd_tree_pool *pool);
-void hd_tree_free(struct hd_tree *t); /* nodes go back to the pool */
+void hd_tree_free(struct hd_tree *t); /* gives the nodes back to the pool */
 
-/* Adds one stack, innermost first, without time. Returns its leaf's node: equal stacks have the same one.
- * HD_TREE_NONE: an empty stack, or no room for any of it; with room for a part, the innermost caller that has
- * a node. */
+/* Adds a sample with this stack, innermost frame first, without time. Returns the node of the leaf; equal
+ * stacks have the same leaf. If the pool has nodes for a part of the stack only, the leaf is the innermost
+ * caller that got one. HD_TREE_NONE: the stack is empty, or the pool has no node. */
 uint32_t hd_tree_add(struct hd_tree *t, const struct hd_frame *frames, uint32_t count, uint64_t at_ns);
-/* One more sample of a stack that is in the tree (a capture that proves the one before). */
+/* Adds a sample with the stack of `leaf`: the capture proved that the stack did not change. */
 void hd_tree_again(struct hd_tree *t, uint32_t leaf, uint64_t at_ns);
 /* Charges time to a leaf and all its callers; HD_TREE_NONE: only to the tree's total. */
 void hd_tree_charge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
-/* Takes back what was charged; with the sample itself: nodes that no other has go. */
+/* Undoes hd_tree_charge. hd_tree_take_back also undoes hd_tree_add: nodes without samples go to the pool. */
 void hd_tree_discharge(struct hd_tree *t, uint32_t leaf, uint64_t ns);
 void hd_tree_take_back(struct hd_tree *t, uint32_t leaf, uint64_t ns);
-/* Makes a tree of more than `most_ns` one of that, in proportion: callees never have more than their caller.
- * Returns by how much times became shorter, in 2^-32 (see hd_ticks_to_ns). */
+/* Scales the times of a tree of more than `most_ns` down to that, so a callee never has more time than its
+ * caller. Returns the factor in units of 2^-32 (see hd_ticks_to_ns). */
 uint64_t hd_tree_limit(struct hd_tree *t, uint64_t most_ns);
 
-/* Room. A leaf that is folded into its caller turns its time into that caller's, and times are inclusive:
- * those of all nodes that stay are what they were. What goes has little time and was not seen for long: what
- * has a part of the hang's time that can be told from the others' stays, and so does the newest stack. Folds
- * `count` nodes, or a few more. */
+/* Folds `count` leaves, or a few more, into their callers. Times are inclusive, so the times of the nodes
+ * that stay do not change. The leaves with little time go, the longest unseen first. A leaf with a visible
+ * part of the hang's time stays, and so does the newest stack. */
 void hd_tree_fold(struct hd_tree *t, uint32_t count);
-/* Where a leaf's samples are since then, to be asked before another stack is added: in the leaf itself, in a
- * caller, or in the tree's total alone (HD_TREE_NONE). */
+/* The node that has the samples of `leaf` after hd_tree_fold: the leaf, or a caller. HD_TREE_NONE: only the
+ * tree's total has them. Valid until the next hd_tree_add. */
 uint32_t hd_tree_left(const struct hd_tree *t, uint32_t leaf);
 
 /* The node after `at`, each before its callees; HD_TREE_NONE: it was the last. */
 uint32_t hd_tree_next(const struct hd_tree_pool *pool, uint32_t at);
 
-/* The node's frame where it called `callee` last, a node below it on the path that is told: what else it
- * called since is elsewhere. HD_TREE_NONE: where it was itself. A script's function is at the place of the
+/* The frame of node `at`, with the pc at which it called `callee` last, a node on the same path.
+ * HD_TREE_NONE: with the pc at which the node was innermost. A script's function has the pc of the
  * interpreter's frame that ran it (src/script). */
 struct hd_frame hd_tree_frame(const struct hd_tree_pool *pool, uint32_t at, uint32_t callee);
 
 /* The heaviest path from the outermost frame: at each frame the callee with the most time, among equals the
- * most recent. It ends where the function's own time is more than any callee's; that of folded callees is not
- * its own. Writes node indices,
- * OUTERMOST first; returns how many. */
+ * newest. The path ends at a function with more time of its own than any callee has. Time of folded callees
+ * is not a function's own. Writes at most `max` node indices, OUTERMOST first; returns how many. */
 uint32_t hd_tree_hot_path(const struct hd_tree *t, uint32_t *nodes, uint32_t max);
 
 #endif

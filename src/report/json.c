@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON text into a sink. Worker code: may run while a hang is on; no allocation.
+ * Worker code: may run while a hang lasts; no allocation.
  */
 #include "report/json.h"
 
@@ -38,7 +38,7 @@ int hd_json_finish(struct hd_json *j) {
     return j->error;
 }
 
-/* Comma and name: what stands before a value. */
+/* Writes what is before a value: the comma and the name. */
 static void begin(struct hd_json *j, const char *name) {
     if (j->comma) {
         put(j, ",", 1);
@@ -81,7 +81,7 @@ void hd_json_end_array(struct hd_json *j) {
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* Bytes of the UTF-8 character at s, 0 when it is none (RFC 3629: no overlong forms, no surrogates). */
+/* Bytes of the UTF-8 character at s; 0: not a valid character (RFC 3629: overlong forms, surrogates). */
 static size_t utf8_bytes(const uint8_t *s, size_t n) {
     uint8_t lo = 0x80, hi = 0xbf; /* bounds of the second byte */
     size_t more;
@@ -124,7 +124,7 @@ static bool is_plain(uint8_t c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* One character that cannot stand for itself. Returns how many bytes of s it was. */
+/* Writes the escape of one character. Returns how many bytes of s the character has. */
 static size_t put_escaped(struct hd_json *j, const uint8_t *s, size_t n) {
     static const char hex[] = "0123456789abcdef";
     if (s[0] == '"' || s[0] == '\\') {
@@ -178,7 +178,7 @@ void hd_json_str(struct hd_json *j, const char *name, const char *s) {
 
 void hd_json_u64(struct hd_json *j, const char *name, uint64_t v) {
     if (v > INT64_MAX) {
-        v = INT64_MAX; /* readers hold 63 bits */
+        v = INT64_MAX; /* readers have 63 bits for a number */
     }
     char c[24];
     struct hd_text t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON text, member by member, through a fixed buffer into a sink. No allocation. Commas are put by itself;
- * strings become valid UTF-8 whatever they hold. After the sink's first error nothing more is written.
+ * Writes JSON text member by member, through a fixed buffer into a sink, and puts the commas. Each string
+ * becomes valid UTF-8. After the sink's first error it writes no more. No allocation.
  */
 #ifndef HD_JSON_H
 #define HD_JSON_H
@@ -14,12 +14,12 @@ struct hd_json {
     char *buf;
     size_t size, used;
     struct hd_sink sink;
-    int error;  /* the sink's first one */
+    int error;  /* the sink's first error */
     bool comma; /* the next value follows another one */
 };
 
 void hd_json_init(struct hd_json *j, char *buf, size_t size, struct hd_sink sink);
-/* A newline, and what is still in the buffer. The first error. */
+/* Writes a newline and the rest of the buffer. Returns the first error. */
 int hd_json_finish(struct hd_json *j);
 
 /* `name` NULL: an element of an array, or the document. Names are ours: plain ASCII, not escaped. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A frame is its place in its module, or the function of a script. Worker: no allocation.
+ * A frame is written as module and offset, or as the function of a script. Worker: no allocation.
  */
 #include "report/live_text.h"
 
@@ -12,7 +12,7 @@
 
 #define LINE_BYTES 512
 
-/* The program may have named a thread, or a file, as it liked. */
+/* Writes a name that the program gave to a thread or a file: control characters become '?'. */
 static void put_plain(struct hd_text *t, const char *s, size_t size) {
     for (size_t i = 0; i < size && s[i] != '\0'; i++) {
         char c = (unsigned char)s[i] < ' ' || s[i] == 0x7f ? '?' : s[i];

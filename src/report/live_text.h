@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A live report as text for a person, as far as it can be told without symbols. Worker: no allocation.
+ * A live report as text for a user, without symbols. Worker: no allocation.
  */
 #ifndef HD_LIVE_TEXT_H
 #define HD_LIVE_TEXT_H
 
 #include "report/report.h"
 
-/* A line for each thread, and its functions below it. 0 or the sink's error. */
+/* Writes a line for each thread, with the thread's functions below. 0 or the sink's error. */
 int hd_live_text_write(const struct hd_report *r, struct hd_sink sink);
 
 #endif

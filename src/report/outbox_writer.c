@@ -19,7 +19,8 @@ static int put(void *outbox, const char *bytes, size_t n) {
     return 0;
 }
 
-/* A process that died while it filled the outbox leaves it so: it is taken after the wait. */
+/* Takes the outbox. A process that died while it filled the outbox never gives it back: then this one takes
+ * it after the wait. */
 static bool take(struct hd_outbox *o) {
     uint64_t until_ns = hd_os_now_ns() + PATIENCE_NS;
     for (;;) {

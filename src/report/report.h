@@ -38,10 +38,10 @@ struct hd_timeline_entry {
     uint16_t cut;
 };
 
-/* There are 256 of them: the widest members come first, so that none is padding. */
+/* The worker has 256 of these: the widest members come first, so the struct needs no padding. */
 struct hd_thread_record {
     double cpu_percent; /* < 0: left out */
-    const char *path;   /* base name of the file that its call works on, of a lock's owner; NULL */
+    const char *path;   /* of a lock's owner: base name of the file that the call works on; NULL */
     hd_thread_id thread;
     char name[16];
     int32_t syscall_nr;
@@ -50,7 +50,7 @@ struct hd_thread_record {
     uint32_t cut;
     uint16_t count; /* of frames */
     int16_t error;  /* errno value: why there is no stack, 0 */
-    uint8_t state;  /* enum hd_run_state; or: nothing is known of it */
+    uint8_t state;  /* enum hd_run_state, or HD_THREAD_STATE_UNKNOWN */
 #define HD_THREAD_STATE_UNKNOWN UINT8_MAX
     uint8_t stop, way;
     bool watched; /* another loop's thread */
@@ -62,7 +62,7 @@ struct hd_monitor_cost {
     bool degraded;
 };
 
-/* Of a `cpu` report: what was measured over its last period. */
+/* CPU use over the last period, for a `cpu` report. */
 struct hd_cpu_use_shares {
     hd_thread_id thread;
     uint64_t period_ns;
@@ -71,20 +71,20 @@ struct hd_cpu_use_shares {
 
 struct hd_session {
     uint64_t used_ns, foreground_ns, launch_ns, hangs, hang_ns, turns;
-    uint64_t idle_ns, busy_ns; /* of all loops, whose times are summed up: they may be more than used_ns */
+    uint64_t idle_ns, busy_ns; /* sums over all loops, so they may exceed used_ns */
     uint64_t turn_histogram[HD_TURN_BUCKETS];
     uint64_t frames, frames_dropped, frame_ns, hitch_ns, frame_histogram[HD_FRAME_BUCKETS];
     uint64_t reports_dropped;
-    uint64_t withdrawn; /* hangs that turned out to be none; not among the others */
+    uint64_t withdrawn; /* turns that turned out not to be hangs; `hangs` does not count them */
     uint64_t suppressed_count, suppressed_total_ns,
-        suppressed_max_ns;    /* not told apart by fingerprint; 0: left out */
-    const char *previous_end; /* how the run before ended, in the form's words; NULL: left out */
+        suppressed_max_ns;    /* the sum of all fingerprints; 0: left out */
+    const char *previous_end; /* how the run before ended, in a word of words.def; NULL: left out */
 };
 
 struct hd_report {
     enum hd_report_kind kind;
     bool complete;
-    bool unsure; /* its loop has evidence and is not certain: it may be no hang */
+    bool unsure; /* the loop has evidence and is not certain, so this may not be a hang */
     bool brief;  /* a repeat: no threads, no samples */
     bool debugger;
     bool without_paths; /* code files outside of the system's folders have their base names only */
@@ -101,8 +101,8 @@ struct hd_report {
     int thread_count;   /* 0: left out */
     hd_thread_id loop_thread;
     const char *loop_name;                                /* NULL: no loop member */
-    uint64_t background_ns;                               /* of the hang, the program was there */
-    const char *loop_activity, *loop_state, *loop_scheme; /* schema's words; NULL: left out */
+    uint64_t background_ns;                               /* the part of the hang in the background */
+    const char *loop_activity, *loop_state, *loop_scheme; /* words of words.def; NULL: left out */
     const struct hd_cause *cause;                         /* NULL */
     const struct hd_tree *tree;                           /* NULL: no hot_stack, no samples */
     uint8_t hot_way, hot_stop;                            /* of the most recent sample on the hot path */
@@ -115,7 +115,7 @@ struct hd_report {
     uint32_t thread_records, threads_left_out;
     const struct hd_frame *thread_frames;
     struct hd_modules
-        *modules; /* NULL: none. Frames are resolved through it while writing; only used ones are written */
+        *modules; /* NULL: none. The writer finds the module of each frame here, and writes the used ones */
     const struct hd_scripts *scripts;           /* NULL: no frame is a script's */
     const struct hd_monitor_cost *monitor;      /* NULL */
     const struct hd_session *session;           /* NULL */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The spool folder: opening it, and reports that appear whole or not at all. Worker code: may wait for the
- * disk; no allocation.
+ * Opens the spool folder and writes reports. Worker code: may wait for the disk; no allocation.
  */
 #include "report/spool.h"
 
@@ -20,18 +19,18 @@
 
 #define LOCK_TRIES 3
 
-/* Where it fails, who opens it next is told. Other bits stay: a folder may have its group's from the one
- * above. */
+/* Ignores a failure: the next open of the file reports it. Other bits stay: a folder may have inherited its
+ * group bits. */
 int hd_spool_allow_owner(int fd, struct stat *st) {
     int r = hd_os.stat_at(fd, "", st, AT_EMPTY_PATH);
     if (r == 0 && st->st_nlink <= 1 && (st->st_mode & 0600) != 0600) {
-        (void)hd_os.chmod_at(fd, "", (int)(st->st_mode | 0600)); /* the kernel takes what is mode */
+        (void)hd_os.chmod_at(fd, "", (int)(st->st_mode | 0600)); /* the kernel ignores the file type */
     }
     return r;
 }
 
-/* The same of a folder, which cannot be opened for reading before. By what was opened, and not by its name:
- * who may write to the one above may have put there a link to a file of ours. */
+/* The same for a folder, which may not be readable yet. Changes the folder by its descriptor: another user
+ * who may write to the parent could put a link of that name there. */
 static void allow_to_enter(int dir, const char *name, int place) {
     char path[48];
     struct stat st;
@@ -41,7 +40,7 @@ static void allow_to_enter(int dir, const char *name, int place) {
         hd_text_str(&t, "/proc/thread-self/fd/");
         hd_text_u64(&t, (uint64_t)place);
         int r = hd_os.chmod_at(AT_FDCWD, path, (int)(st.st_mode | 0700));
-        if (r == -ENOENT) { /* no /proc, in a root of the program's own */
+        if (r == -ENOENT) { /* the program has another root, without /proc */
             (void)hd_os.chmod_at(dir, name, (int)(st.st_mode | 0700));
         }
     }
@@ -49,7 +48,7 @@ static void allow_to_enter(int dir, const char *name, int place) {
 
 /* ---- the folder --------------------------------------------------------------------------- */
 
-/* Opens folder `name` in `dir`, making it when it is missing. */
+/* Opens folder `name` in `dir`; makes it if it is missing. */
 static int enter_folder(int dir, const char *name) {
     const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
     int fd = hd_os.open_at(dir, name, flags, 0);
@@ -67,8 +66,8 @@ static int enter_folder(int dir, const char *name) {
     return fd;
 }
 
-/* Follows `path` component by component: a path of any length needs no buffer but one name's. The last one's
- * name is left in s->name, and the folder above it in s->above_fd. */
+/* Follows `path` component by component, so a path of any length needs the buffer of one name only. Leaves
+ * the last name in s->name, and its parent in s->above_fd. */
 static int enter_path(struct hd_spool *s, const char *path) {
     int fd = hd_os.open_at(AT_FDCWD, path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     while (fd >= 0) {
@@ -125,7 +124,7 @@ int hd_spool_open(struct hd_spool *s, const char *path) {
     return r;
 }
 
-/* Where there is no folder any more. Not by its path: the program may have gone into another root. */
+/* Makes a removed folder again, by its parent and not by its path: the program may have another root now. */
 static int open_again(struct hd_spool *s) {
     int before = s->dir_fd;
     int r = s->above_fd < 0 ? -ENOENT : open_place(s, enter_folder(s->above_fd, s->name));
@@ -150,8 +149,8 @@ void hd_spool_confine(struct hd_spool *s) {
 
 /* ---- one report --------------------------------------------------------------------------- */
 
-/* Opens the temporary file and locks it. Another writer's, or one that a sweeper is about to remove, is not
- * ours. */
+/* Opens the temporary file and locks it. A file that another process has locked belongs to another writer, or
+ * a sweep is about to remove it: tries again. */
 static int open_temp(struct hd_spool *s, const char *temp) {
     for (int i = 0; i < LOCK_TRIES; i++) {
         struct stat st;
@@ -162,7 +161,7 @@ static int open_temp(struct hd_spool *s, const char *temp) {
         int r = hd_os.flock(fd, LOCK_EX | LOCK_NB); /* other errors: a file system without locks */
         if (r != -EWOULDBLOCK) {
             r = hd_spool_allow_owner(fd, &st);
-            if (r == 0 && st.st_nlink > 1) { /* a link to another file, put there by who may write here */
+            if (r == 0 && st.st_nlink > 1) { /* another user who may write here put a link there */
                 r = hd_os.unlink_at(s->dir_fd, temp);
             } else if (r == 0 && st.st_nlink != 0) {
                 s->owner = st.st_uid;
@@ -206,7 +205,8 @@ static int note_failure(struct hd_spool *s, int error) {
     return error;
 }
 
-/* After a rename: the report stands, whatever comes. That it would not survive a power cut is only noted. */
+/* After a rename, the report is valid. A failure means that it may not survive a power cut: only stores it.
+ */
 static void settle(struct hd_spool *s, const char *name) {
     int r = hd_os.fsync(s->dir_fd);
     int trimmed = hd_spool_what(name) == HD_SPOOL_REPORT ? hd_spool_trim(s, name) : 0;
@@ -218,7 +218,7 @@ static void settle(struct hd_spool *s, const char *name) {
     }
 }
 
-/* `r` NULL: only the owner is learned. */
+/* `r` NULL: only finds out the owner of new files. */
 static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_report_scratch *scratch,
                       const char *temp, const char *name) {
     int fd = open_temp(s, temp);
@@ -238,7 +238,7 @@ static int write_file(struct hd_spool *s, const struct hd_report *r, struct hd_r
     if (result < 0) {
         hd_os.unlink_at(s->dir_fd, temp);
     }
-    hd_os_close(fd); /* only now: its lock keeps sweepers away from the temporary name */
+    hd_os_close(fd); /* only now: the lock keeps sweeps off the temporary name */
     return result;
 }
 
@@ -257,8 +257,8 @@ int hd_spool_write(struct hd_spool *s, const struct hd_report *r, struct hd_repo
     if (result < 0) {
         return note_failure(s, result);
     }
-    /* An update stands under a name that is on disk already: after a power cut it is the old text or the new,
-     * either of them whole. */
+    /* The name of an update is on disk already. After a power cut the file has the old text or the new one,
+     * each of them whole. */
     if (r->complete || memcmp(s->stands, r->id, sizeof s->stands) != 0) {
         settle(s, name);
     }
@@ -289,13 +289,14 @@ int hd_spool_release(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
 
 void hd_spool_make_room(struct hd_spool *s) {
     uint32_t one = s->max_reports > 1;
-    uint8_t id[HD_UUID_BYTES]; /* nobody guesses it: others could have put their file there */
+    uint8_t id[HD_UUID_BYTES]; /* a name that another user cannot guess, to put a file there */
     char temp[HD_SPOOL_NAME_BYTES];
     hd_uuid_make(id, 0);
     hd_spool_name(temp, id, HD_SPOOL_TEMP);
-    (void)write_file(s, NULL, NULL, temp, ""); /* who has not written yet learns whose reports are his own */
+    (void)write_file(s, NULL, NULL, temp,
+                     ""); /* finds out the owner, if this process has written nothing yet */
     s->max_reports -= one;
-    (void)hd_spool_trim(s, ""); /* what fails here fails when it is written, and is told then */
+    (void)hd_spool_trim(s, ""); /* a failure shows again when the report is written */
     s->max_reports += one;
 }
 
@@ -303,7 +304,7 @@ int hd_spool_withdraw(struct hd_spool *s, const uint8_t id[HD_UUID_BYTES]) {
     char name[HD_SPOOL_NAME_BYTES];
     hd_spool_name(name, id, HD_SPOOL_DEFERRED);
     int result = hd_os.unlink_at(s->dir_fd, name);
-    if (result == -ENOENT) { /* released before it was known to be none */
+    if (result == -ENOENT) { /* already released, before it turned out not to be a hang */
         hd_spool_name(name, id, HD_SPOOL_REPORT);
         result = hd_os.unlink_at(s->dir_fd, name);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names in the spool folder, walks through it, leftovers, limits. Worker code: may wait for the disk; no
- * allocation.
+ * Worker code: may wait for the disk; no allocation.
  */
 #include "report/spool_files.h"
 
@@ -17,9 +16,9 @@
 #include <sys/stat.h>
 
 #define ID_CHARS 36
-#define LEAD_NS (3600 * HD_NS_PER_S) /* of a file system whose clock is another machine's */
+#define LEAD_NS (3600 * HD_NS_PER_S) /* a file system may have the clock of another machine */
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
-#define TEMP_AGE_NS (60 * HD_NS_PER_S) /* where files cannot be locked: no report takes as long to write */
+#define TEMP_AGE_NS (60 * HD_NS_PER_S) /* where files cannot be locked: writing a report takes less */
 
 /* ---- names -------------------------------------------------------------------------------- */
 
@@ -62,7 +61,7 @@ enum hd_spool_file hd_spool_what(const char *name) {
     return HD_SPOOL_OTHER;
 }
 
-/* By its id: of these there may be more in a day than of hangs are told. */
+/* By the id in its name. The cap of reports a day does not count sessions. */
 static bool is_of_session(const char *name) {
     return name[19] >= 'a'; /* 8 or 9, else (uuid.c) */
 }
@@ -71,7 +70,7 @@ static bool is_of_session(const char *name) {
 
 int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, const char *name), void *ctx) {
     _Alignas(struct dirent64) char entries[4096];
-    /* A descriptor of its own begins at the first entry. */
+    /* A new descriptor starts at the first entry. */
     int fd = hd_os.open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
         return fd;
@@ -100,8 +99,9 @@ static uint64_t modified_ns(const struct stat *st) {
     return (uint64_t)st->st_mtim.tv_sec * HD_NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
 }
 
-/* What is dated later than now was written before the clock was set back, nobody knows when: 0, as if it were
- * the oldest. By the date of the file, not its id's: those of one process go on as if nothing had been. */
+/* When a file was written. A file dated later than now is from before the clock was set back, at an unknown
+ * time: 0, so it counts as the oldest. Uses the date of the file, not of the id: the ids of one process grow
+ * even when the clock is set back. */
 static uint64_t written_ns(const struct stat *st, uint64_t now_ns) {
     uint64_t at_ns = modified_ns(st);
     return at_ns > now_ns + LEAD_NS ? 0 : at_ns;
@@ -118,7 +118,7 @@ static int count_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct stat st;
     if (what != HD_SPOOL_REPORT || is_of_session(name) ||
         hd_os.stat_at(last->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        return 0; /* a reader took it meanwhile */
+        return 0; /* a reader removed it meanwhile */
     }
     last->count += written_ns(&st, last->now_ns) > last->since_ns;
     return 0;
@@ -130,7 +130,7 @@ int hd_spool_count_last(struct hd_spool *s, uint64_t span_ns, uint32_t *count) {
     if (r < 0) {
         return r;
     }
-    /* a machine that does not keep the time begins in 1970 */
+    /* a machine without a battery for its clock starts in 1970 */
     last.since_ns = last.now_ns > span_ns ? last.now_ns - span_ns : 0;
     r = hd_spool_walk(s->dir_fd, count_one, &last);
     if (r == 0) {
@@ -157,8 +157,8 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     if (what != HD_SPOOL_TEMP) {
         return 0;
     }
-    /* A writer keeps its file locked: whoever gets the lock owns a dead one. (Process numbers lie in
-     * containers.) */
+    /* A writer keeps its file locked, so a file that can be locked has a dead writer. Process ids do not say
+     * this: they differ between containers. */
     int fd = hd_os.open_at(sweep->dir_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     int locked = fd < 0 ? fd : hd_os.flock(fd, LOCK_EX | LOCK_NB);
     if (locked == 0 || (locked != -EWOULDBLOCK && is_older(sweep, name, TEMP_AGE_NS))) {
@@ -171,13 +171,13 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
 void hd_spool_sweep(int dir_fd) {
     struct sweep sweep = {.dir_fd = dir_fd};
     if (hd_os.wall_clock(&sweep.now_ns) == 0) {
-        (void)hd_spool_walk(dir_fd, sweep_one, &sweep); /* what stays is swept at the next start */
+        (void)hd_spool_walk(dir_fd, sweep_one, &sweep); /* the next start removes what stays */
     }
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */
 
-#define BATCH 32u /* removed after one walk */
+#define BATCH 32u /* files removed after one walk */
 
 struct trim {
     const struct hd_spool *spool;
@@ -191,7 +191,7 @@ struct trim {
     } oldest[BATCH];
 };
 
-/* It was written not long ago, and is there no more. */
+/* Counts a removed report, and whether it was of the last day. */
 static void note_dropped(struct hd_spool *s, uint64_t now_ns, const struct old *old) {
     s->dropped++;
     if (now_ns - s->day_ns >= DAY_NS) { /* also when the clock was set back */
@@ -201,7 +201,7 @@ static void note_dropped(struct hd_spool *s, uint64_t now_ns, const struct old *
     s->day_dropped += now_ns - old->written_ns < DAY_NS && !is_of_session(old->name);
 }
 
-/* Among those of one tick of the file system's clock the ids tell, which sort by time. */
+/* Files of one tick of the file system's clock are in the order of their ids, which sort by time. */
 static bool is_before(const struct old *a, const struct old *b) {
     return a->written_ns != b->written_ns ? a->written_ns < b->written_ns : strcmp(a->name, b->name) < 0;
 }
@@ -211,7 +211,8 @@ static int note_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct stat st;
     if (what != HD_SPOOL_REPORT || hd_os.stat_at(trim->spool->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         ((trim->folder.st_mode & S_ISVTX) != 0 && st.st_uid != trim->spool->owner)) {
-        return 0; /* the last: one like /tmp, where each user removes his own, and the limits are for these */
+        return 0; /* the folder is like /tmp: a user may remove only own files, and the limits are for these
+                   */
     }
     trim->reports++;
     trim->bytes += (uint64_t)st.st_size;

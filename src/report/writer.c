@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A report as the JSON document that report.schema.json describes. Worker code: may run while a hang is on;
- * no allocation.
+ * Writes a report as the JSON document that report.schema.json describes. Worker code: may run while a hang
+ * lasts; no allocation.
  */
 #include "report/writer.h"
 
@@ -27,7 +27,7 @@ static bool is_set(const uint8_t id[HD_UUID_BYTES]) {
     return false;
 }
 
-/* A text of a fixed size, which need not end with a NUL; empty: left out. */
+/* Writes a text of a fixed size, which need not end with a NUL. An empty text is left out. */
 static void write_field(struct hd_json *j, const char *name, const char *s, size_t size) {
     size_t n = strnlen(s, size);
     if (n != 0) {
@@ -217,7 +217,8 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
 static void write_threads(const struct hd_report *r, struct hd_report_scratch *w) {
     hd_json_array(&w->json, "threads");
     for (uint32_t i = 0; i < r->thread_records; i++) {
-        if (!hd_thread_id_equal(r->threads[i].thread, r->loop_thread)) { /* it has samples */
+        if (!hd_thread_id_equal(r->threads[i].thread,
+                                r->loop_thread)) { /* the loop's thread has samples instead */
             write_thread(r, w, &r->threads[i]);
         }
     }
@@ -225,7 +226,7 @@ static void write_threads(const struct hd_report *r, struct hd_report_scratch *w
     write_nonzero(&w->json, "threads_left_out", r->threads_left_out);
 }
 
-/* After all frames: only the modules that they are in. */
+/* Comes after all frames: writes only the modules that have a frame. */
 static void write_modules(const struct hd_report *r, struct hd_report_scratch *w) {
     struct hd_json *j = &w->json;
     hd_json_array(j, "modules");
@@ -278,7 +279,7 @@ static void write_crash(const struct hd_report *r, struct hd_json *j) {
     if (e != NULL && e->type[0] != 0) {
         hd_json_object(j, "exception");
         write_field(j, "type", e->type, sizeof e->type);
-        if (!r->without_paths) { /* it may name a file or a person */
+        if (!r->without_paths) { /* the text may name a file or a person */
             write_field(j, "what", e->what, sizeof e->what);
         }
         hd_json_end_object(j);

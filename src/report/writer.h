@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the report's writer share; nobody else includes this.
+ * The parts of the report's writer. Only writer.c and its parts include this file.
  */
 #ifndef HD_WRITER_H
 #define HD_WRITER_H
@@ -24,24 +24,24 @@ struct hd_report_scratch {
     char buffer[8192];
 };
 
-/* One frame of a "frames" array. `share` < 0: left out. */
+/* Writes one frame of a "frames" array. `share` < 0: left out. */
 void hd_writer_frame(const struct hd_report *r, struct hd_report_scratch *w, const struct hd_frame *f,
                      double share);
-/* The path of a code file as the report has it: whole, or its base name where paths are left out. */
+/* The path of a code file for the report: whole, or the base name in a report without paths. */
 const char *hd_writer_path(const struct hd_report *r, const char *path);
-/* "stop", "cut" (when not 0) and "capture" of a stack. */
+/* Writes "stop", "cut" (when not 0) and "capture" of a stack. */
 void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way);
-/* "syscall", unless the thread was in none. */
+/* Writes "syscall", unless the thread was in no call. */
 void hd_writer_syscall(struct hd_json *j, int32_t nr);
-/* "error", why a thread has no stack. */
+/* Writes "error": why a thread has no stack. */
 void hd_writer_error(struct hd_json *j, int error);
 void hd_writer_hot_stack(const struct hd_report *r, struct hd_report_scratch *w);
 void hd_writer_samples(const struct hd_report *r, struct hd_report_scratch *w);
 
-/* Numbers that follow each other in the document: a table of them is less code than a call for each. */
+/* A number of the document. A table of numbers is less code than a call for each. */
 struct hd_writer_number {
-    uint16_t at; /* in the struct */
-    bool always; /* else only where it is not 0 */
+    uint16_t at; /* offset in the struct */
+    bool always; /* false: a 0 is left out */
     char name[21];
 };
 void hd_writer_numbers(struct hd_json *j, const void *of, const struct hd_writer_number *number,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Frames, the hot stack, the timeline with its distinct stacks, and the call tree, as JSON. Worker code: may
- * run while a hang is on; no allocation.
+ * Writes frames, the hot stack, the timeline with its distinct stacks, and the call tree. Worker code: may
+ * run while a hang lasts; no allocation.
  */
 #include "os/syscall_table.h"
 #include "report/writer.h"
@@ -11,8 +11,9 @@
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-/* Where the frame's module stands in the document; it is put there when it is new. What was sampled may have
- * been unloaded since; but code that is in no module has no known start, and may be where that was. */
+/* The index of the frame's module in the document; adds a new module. The program may have unloaded the
+ * module since the sample. A frame without a known start was in no module: an unloaded one may have had its
+ * address before, so only loaded modules count. */
 static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scratch *w,
                                 const struct hd_frame *f, int *index) {
     uint64_t pc = hd_frame_lookup_pc(f);
@@ -29,7 +30,7 @@ static uint16_t place_of_module(const struct hd_report *r, struct hd_report_scra
     return w->module_place[*index];
 }
 
-/* The system's folders say nothing of who runs the program, and a module's file has to be found for names. */
+/* A system folder does not identify the user, and the full path is needed to find the module's names. */
 static bool is_of_system(const char *path) {
     static const char folders[][8] = {"/usr/", "/lib/", "/lib64/", "/lib32/", "/opt/", "["};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
@@ -65,7 +66,8 @@ void hd_writer_frame(const struct hd_report *r, struct hd_report_scratch *w, con
             hd_json_hex(j, "start", f->start - m->bias);
         }
     }
-    if (f->script != 0 && r->scripts != NULL) { /* to readers of modules it is a part of the interpreter */
+    if (f->script != 0 &&
+        r->scripts != NULL) { /* for readers that look at modules, it is a part of the interpreter */
         hd_json_str(j, "function", hd_script_name(r->scripts, f));
         if (hd_script_file(r->scripts, f)[0] != '\0') {
             hd_json_str(j, "file", hd_writer_path(r, hd_script_file(r->scripts, f)));
@@ -189,7 +191,7 @@ static void write_timeline(const struct hd_report *r, struct hd_report_scratch *
 
 /* ---- tree --------------------------------------------------------------------------------- */
 
-/* A node that shows the same function as node `at` and came first; `at` itself when it is the first. */
+/* The first node that shows the same function as node `at`: another one, or `at`. */
 static uint32_t first_of_function(const struct hd_tree_pool *pool, struct hd_report_scratch *w, uint32_t at) {
     uint64_t key = hd_frame_key(&pool->node[at].frame);
     uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15 >> 52) % HD_WRITER_HASH;
@@ -255,7 +257,7 @@ void hd_writer_samples(const struct hd_report *r, struct hd_report_scratch *w) {
     hd_json_end_object(j);
 }
 
-/* "error 13" where the kernel's reason has no name here: strerror allocates. */
+/* Writes the reason by a name of this table, else as "error 13": strerror allocates. */
 void hd_writer_error(struct hd_json *j, int error) {
     char text[24];
     struct hd_text t;

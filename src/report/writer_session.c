@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The session of a run as JSON: sums of turns and frames. Worker code: may run during a hang; no allocation.
+ * Writes the session of a run: the sums of turns and frames. Worker code: may run while a hang lasts; no
+ * allocation.
  */
 #include "base/frame_times.h"
 #include "report/writer.h"
@@ -17,7 +18,7 @@ static void write_histogram(const struct hd_session *s, struct hd_json *j) {
     hd_json_end_array(j);
 }
 
-/* Buckets that no frame is in are left out; the last has no end. */
+/* Leaves out empty buckets. The last bucket has no upper bound. */
 static void write_frame_histogram(const struct hd_session *s, struct hd_json *j) {
     hd_json_array(j, "frame_histogram");
     for (uint32_t i = 0; i < HD_FRAME_BUCKETS; i++) {
