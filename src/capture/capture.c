@@ -10,7 +10,7 @@
 #include "capture/linux/method.h"
 #include "os/os.h"
 
-#define RETRY_NS (5 * HD_NS_PER_MS) /* a thread that is neither blocked nor known to keep running */
+#define RETRY_NS (5 * HD_NS_PER_MS) /* for a thread that is neither blocked nor certainly running */
 #define BETWEEN_NS (500 * HD_NS_PER_US)
 #define BRIEFEST_NS (20 * HD_NS_PER_US) /* waits this close together are too short to be captured */
 
@@ -26,7 +26,8 @@ static bool is_last_resort(const struct hd_capture_method *method) {
     return method[1].take == NULL;
 }
 
-/* All methods but the last resort. What the one that ended the attempt returned, or -EAGAIN. */
+/* Tries all methods but the last resort. Returns the result of the method that ended the attempt, or -EAGAIN.
+ */
 static int try_methods(struct hd_target *t, struct hd_capture *out) {
     for (const struct hd_capture_method *method = t->methods; !is_last_resort(method); method++) {
         int rc = method->take(t, out);
@@ -85,7 +86,7 @@ int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out) 
     if (last_resort(t, out) == -ESRCH) {
         return gone(out);
     }
-    if (rc == -ETIMEDOUT) { /* a late answer is of that instant, too */
+    if (rc == -ETIMEDOUT) { /* the late answer will be of the same instant */
         out->at_ns = found_ns;
         out->sched = found;
     }

@@ -47,7 +47,7 @@ struct hd_mailbox {
     uint8_t *alt_stack; /* ours; NULL: the program has an alternate stack */
     uint64_t alt_bytes; /* atomic: size of the alternate stack in force; 0: there is no such stack */
     uint32_t reading;   /* atomic: the monitor reads the thread's stack by plain loads */
-    uint32_t left;      /* atomic: the thread has ended the watch: no plain loads from now on */
+    uint32_t ended;     /* atomic: the thread has ended the watch: no plain loads from now on */
     uint32_t closed;    /* atomic: the monitor does not use the mailbox any more */
 };
 

@@ -14,14 +14,20 @@
 
 struct hd_target;
 
-/* A way to take one sample. Returns
- *   0           *out is filled.
- *   -EAGAIN     No answer: hd_capture_take tries the next method, and all of them again a moment later.
- *   -EBUSY      No answer, and to try again in this sample is useless.
- *   -ETIMEDOUT  The same; at_ns and sched of *out say when and how the method found the thread.
- *   -ESRCH      The thread has ended.
- * Before the call at_ns and sched of *out are those of the attempt, all else is zero. A method that returns
- * -EAGAIN keeps these two. */
+/* A method to take one sample. Its results:
+ *
+ * 0: *out is filled.
+ *
+ * -EAGAIN: no answer. hd_capture_take tries the next method, and all of them again a moment later.
+ *
+ * -EBUSY: no answer, and another try in this sample is useless.
+ *
+ * -ETIMEDOUT: the same as -EBUSY. `at_ns` and `sched` of *out say when and how the method found the thread.
+ *
+ * -ESRCH: the thread has ended.
+ *
+ * Before the call these two members are those of the attempt, and all others are zero. A method that returns
+ * -EAGAIN keeps the two. */
 struct hd_capture_method {
     char name[16];
     int (*take)(struct hd_target *t, struct hd_capture *out);
@@ -49,28 +55,29 @@ struct hd_last_frozen {
 
 /* How the thread waits, as captures have found it. */
 struct hd_thread_waits {
-    uint64_t at_ns, slices; /* of the capture before; slices 0: there was none */
-    uint64_t argument;      /* the first one of call `syscall_nr` */
+    uint64_t at_ns, slices; /* time and slices at the capture before; slices 0: no capture yet */
+    uint64_t argument;      /* first argument of call `syscall_nr` */
     int32_t syscall_nr;
-    bool known;    /* in that call it waits in `state` */
+    bool known;    /* in that call the thread waits in `state` */
     uint8_t state; /* enum hd_run_state */
-    uint8_t tries; /* to read the state of a call that is not known */
-    bool often;    /* it waits often and briefly: the next method may catch it so, once in this sample */
+    uint8_t tries; /* captures of unknown calls so far */
+    bool often;    /* the thread waits often and briefly; the method caught may try once in this sample */
 };
 
 /* The methods of this system; capture/linux/method.h lists them. */
 extern const struct hd_capture_method hd_methods[];
 
-/* Set zero; for a watched thread set `watched`, `mailbox` and request.signal too. Then open. */
+/* Set all members to zero. For a watched thread set `watched`, `mailbox` and request.signal too. Then open.
+ */
 struct hd_target {
     hd_thread_id thread;
-    bool watched;      /* only then signals and plain loads are allowed */
-    uint32_t capacity; /* of `copy_to`; 0: HD_STACK_BYTES_MAX */
-    uint8_t *copy_to;  /* for stacks that the caller's thread copies; NULL: the spare buffer */
+    bool watched;      /* false: no signal is sent, and no plain load reads the stack */
+    uint32_t capacity; /* bytes of `copy_to`; 0: HD_STACK_BYTES_MAX */
+    uint8_t *copy_to;  /* the caller's buffer for a stack; NULL: the library's spare buffer */
     const struct hd_capture_method
-        *methods; /* in order, the last resort last, then zeros; NULL before open: hd_methods */
+        *methods; /* in their order, ended by a row of zeros. NULL: hd_target_open stores hd_methods */
     struct hd_thread_files files;
-    struct hd_thread_clock clock; /* when this attempt began */
+    struct hd_thread_clock clock; /* statistics at the start of this attempt */
     struct hd_stack_bounds bounds;
     struct hd_last_frozen last;
     struct hd_thread_waits waits;
@@ -84,11 +91,11 @@ struct hd_target {
 int hd_target_open(struct hd_target *t, hd_thread_id thread);
 void hd_target_close(struct hd_target *t);
 
-/* Sleeps, and adds that to the total of all captures. Monitor. */
+/* Sleeps. The second function says how long all captures have slept so far. Monitor. */
 void hd_capture_nap(uint64_t ns);
 uint64_t hd_capture_napped_ns(void);
 
-/* The worker does not have the newest capture: the next one must not be proven by it. */
+/* The worker did not get the newest capture, so the next one must not be proven by it. */
 static inline void hd_target_forget_last(struct hd_target *t) {
     t->last.valid = false;
 }

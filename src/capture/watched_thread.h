@@ -13,8 +13,9 @@
 bool hd_capture_signal_may_be(int signal);
 
 /* Installs the handler for `signal`, once for the process, before any watch. Idempotent; the handler stays.
- * -EBUSY: the program has an action for the signal, and it stays; also an ignored signal, since a program
- * that is executed inherits that. -EINVAL: the kernel does not ignore the signal by default. */
+ * The result is -EBUSY where the program has an action for the signal, and keeps it. To ignore the signal is
+ * such an action, since a program that is executed inherits it. The result is -EINVAL where the kernel does
+ * not ignore the signal by default. */
 int hd_capture_signal_init(int signal);
 /* Removes the handler if it is still ours, before a seccomp filter comes that may kill for its calls. Writes
  * no memory, so a child that shares memory may call. Async-signal-safe. */
@@ -33,9 +34,9 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
 int hd_capture_thread_leave(struct hd_mailbox *m);
 /* Monitor: it uses the mailbox no more. */
 void hd_capture_thread_closed(struct hd_mailbox *m);
-/* The memory of a watch on the calling thread that the monitor has closed; the call leaves that watch. NULL:
- * there is no such watch. */
-void *hd_capture_thread_left_over(void);
+/* Ends a watch of the calling thread that the monitor has closed already, and returns its memory. NULL: there
+ * is no such watch. */
+void *hd_capture_thread_leave_closed(void);
 
 /* The frame of our handler fits where the kernel puts it: on the alternate stack in force. Without an
  * alternate stack the frame lies on the stack in use, which is large. That may be a coroutine's small stack

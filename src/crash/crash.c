@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which signals are crashes, and who has them. At start and stop; the worker asks for a crash.
+ * Installs and removes the handlers of crashes, at start and stop, and gives the worker the crash.
  */
 #include "crash/crash.h"
 
@@ -14,7 +14,7 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-/* The spec's six. SIGSYS is left to sandboxes, which handle it. */
+/* SIGSYS is not a crash: sandboxes handle it. */
 static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 enum {
     SIGNALS = sizeof signals / sizeof signals[0]
@@ -43,7 +43,8 @@ void hd_crash_begin(_Atomic uint32_t *wake) {
     atomic_store(&hd_crash_wake, wake);
     for (unsigned i = 0; i < SIGNALS; i++) {
         struct hd_kernel_action now = {.flags = 0};
-        /* A program that handles a signal keeps it: the JVM tests pointers so, Python has faulthandler. */
+        /* A program that handles a signal keeps it: the JVM finds null pointers so, and Python has
+         * faulthandler. */
         if (hd_os.signal_action(signals[i], NULL, &now) == 0 && now.handler == NULL) {
             before[i] = now;
             (void)hd_os.signal_action(signals[i], &ours, NULL);

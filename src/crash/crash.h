@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Crashes. The handler stores what is known, wakes the worker and waits for the report; the worker unwinds
- * and writes as it does for a hang. So nothing is looked up in the handler, and a broken heap or a lock of
- * malloc's does not matter. Off by default.
+ * Crashes. The handler stores signal and registers, wakes the worker and waits for the report. The worker
+ * unwinds and writes as for a hang. So the handler looks nothing up, and needs neither the heap nor malloc's
+ * locks. Off by default.
  */
 #ifndef HD_CRASH_H
 #define HD_CRASH_H
@@ -18,40 +18,40 @@
 
 enum hd_crash_phase {
     HD_CRASH_NONE,
-    HD_CRASH_STORING,   /* by the thread that crashed first */
-    HD_CRASH_STORED,    /* for the worker */
-    HD_CRASH_REQUESTED, /* by the worker: the handler is to call hd_crash.call */
+    HD_CRASH_STORING,   /* the thread that crashed first stores signal and registers */
+    HD_CRASH_STORED,    /* the worker may read them */
+    HD_CRASH_REQUESTED, /* the worker wants the handler to call hd_crash.call */
     HD_CRASH_CALLED,
-    HD_CRASH_WRITTEN, /* for the handler */
+    HD_CRASH_WRITTEN, /* the report is on disk, and the handler may return */
 };
 
 struct hd_crash {
     _Atomic uint32_t phase; /* enum hd_crash_phase */
     hd_thread_id thread;
     int signal, code;
-    uint64_t address; /* that could not be accessed, or of the instruction; 0: the signal has none */
+    uint64_t address; /* of the failed access, or of the instruction; 0: the signal has no address */
     uint64_t at_ns;
     struct hd_regs regs;
     void *(*call)(void);
     void *result;
 };
 
-/* The uncaught C++ exception; texts end with a NUL and are cut where they are longer. */
+/* The uncaught C++ exception. Both texts end with a NUL; longer ones are truncated. */
 struct hd_crash_exception {
-    char type[HD_CRASH_TEXT_BYTES]; /* mangled, as std::type_info has it; empty: there was none */
-    char what[HD_CRASH_TEXT_BYTES]; /* empty: where it is is not known */
+    char type[HD_CRASH_TEXT_BYTES]; /* mangled, as in std::type_info; empty: there was no exception */
+    char what[HD_CRASH_TEXT_BYTES]; /* empty: not known */
 };
 
-/* Installs the handlers. `wake`: the worker's word, which a crash adds one to. At start, on any thread. */
+/* Installs the handlers. A crash adds one to the worker's futex word `wake`. At start, on any thread. */
 void hd_crash_begin(_Atomic uint32_t *wake);
 
-/* Gives each signal back that still has our handler. */
+/* Restores the earlier action of each signal that still has our handler. */
 void hd_crash_end(void);
 
-/* A crash that waits for its report, NULL: none. Worker. */
+/* The crash that waits for its report; NULL: there is no crash. Worker. */
 const struct hd_crash *hd_crash_taken(void);
-/* Lets the thread that crashed call `f`, which must be safe in a signal's handler. NULL: no answer. Worker.
- */
+/* Makes the crashed thread call `f`, which must be async-signal-safe, and returns the result. NULL: no
+ * answer. Worker. */
 void *hd_crash_call(void *(*f)(void));
 void hd_crash_written(void);
 
@@ -59,7 +59,7 @@ void hd_crash_written(void);
 
 extern struct hd_crash hd_crash;
 extern _Atomic uint32_t *_Atomic hd_crash_wake;
-/* The action that a signal had before ours: the kernel's own struct. */
+/* The action of a signal before ours. */
 struct hd_kernel_action *hd_crash_before(int signal);
 void hd_crash_on_signal(int signal, void *info, void *context);
 

@@ -26,7 +26,7 @@ static bool is_this_thread(hd_thread_id thread) {
 
 /* Gives the memory back of a watch on the calling thread that a stop has ended. */
 static void give_left_over(void) {
-    void *memory = hd_capture_thread_left_over();
+    void *memory = hd_capture_thread_leave_closed();
     if (memory != NULL) {
         hd_os_memory_give(memory, hd_capture_thread_bytes());
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sample by the methods of its target: which of them is tried, how often, and whose answer it has.
+ * Which methods of a target a sample tries, how often, and which answer counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static unsigned tries;
 
 static int no_answer(struct hd_target *t, struct hd_capture *out) {
     (void)t;
-    memset(&out->regs, 0xa5, sizeof out->regs); /* it may leave anything there */
+    memset(&out->regs, 0xa5, sizeof out->regs); /* a method may leave anything there */
     out->stack_bytes = 99;
     tries++;
     return -EAGAIN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The machine's part of capturing: one header for each, all with the same functions.
+ * The machine's part of capturing. Each machine has a header with the same functions.
  */
 #ifndef HD_MACHINE_H
 #define HD_MACHINE_H

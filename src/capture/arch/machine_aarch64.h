@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What capturing needs to know of arm64 Linux. A call that our signal broke cannot be undone here: the kernel
- * puts the result into x0, where the first argument was, and the context does not keep it. It is counted
- * instead. Watched thread, handler: wait-free, async-signal-safe.
+ * The machine's part of capturing for arm64 Linux. The kernel puts a call's
+ * result into x0, and the first argument is lost. So the handler cannot repair a call that our signal broke,
+ * and only counts it. Watched thread, handler: wait-free, async-signal-safe.
  */
 #ifndef HD_MACHINE_AARCH64_H
 #define HD_MACHINE_AARCH64_H
@@ -37,7 +37,7 @@ static inline void hd_machine_relax(void) {
     __asm__ volatile("yield");
 }
 
-/* Soon to be written by this processor. */
+/* This CPU will write to the line soon. */
 static inline void hd_machine_fetch(const void *line) {
     __asm__ volatile("prfm pstl1keep, [%0]" : : "r"(line));
 }
@@ -46,12 +46,12 @@ static inline uint64_t hd_machine_thread_pointer(void) {
     return (uint64_t)__builtin_thread_pointer();
 }
 
-/* Where glibc keeps what it knows of a thread: these bytes below the thread pointer. */
+/* glibc's descriptor of a thread lies right below the thread pointer. */
 #define HD_DESCRIPTOR_BYTES 1536u
 #define HD_DESCRIPTOR_AT (-(int64_t)HD_DESCRIPTOR_BYTES)
 
 static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
-    for (unsigned i = 0; i < 6; i++) { /* x0 may have been replaced since; the kernel tells the original */
+    for (unsigned i = 0; i < 6; i++) { /* the kernel shows the original x0, also where x0 was replaced */
         regs->r[i] = args[i];
         regs->valid |= 1ULL << i;
     }
@@ -125,7 +125,7 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
 
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, pc)
 
-/* After a call to where nothing is: the caller's registers. */
+/* Goes back to the caller's registers after a jump to an address without code. */
 static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
     (void)stack;
     regs->pc = regs->r[30];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What capturing needs to know of x86-64 Linux: registers of a signal's context by their DWARF numbers, bytes
- * around a system call instruction, the signal frame's layout. Watched thread, handler: wait-free,
+ * The machine's part of capturing for x86-64 Linux. It reads the registers of a signal's context, the code
+ * around a system call instruction, and the layout of a signal's frame. Watched thread, handler: wait-free,
  * async-signal-safe.
  */
 #ifndef HD_MACHINE_X86_64_H
@@ -15,7 +15,7 @@
 
 #define HD_RED_ZONE 128 /* bytes below the stack pointer that a leaf function may use */
 
-/* Plain bytes, invisible to sanitizers: the source is a stack that somebody else may be writing to. */
+/* Copies bytes unseen by sanitizers: another thread may be writing to the stack that is the source. */
 static inline void hd_machine_copy(void *to, const void *from, size_t n) {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
@@ -24,7 +24,7 @@ static inline void hd_machine_relax(void) {
     __builtin_ia32_pause();
 }
 
-/* Soon to be written by this processor. Where there is no such instruction it does nothing. */
+/* This CPU will write to the line soon. CPUs without the instruction ignore it. */
 static inline void hd_machine_fetch(const void *line) {
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 }
@@ -35,11 +35,11 @@ static inline uint64_t hd_machine_thread_pointer(void) {
     return tp;
 }
 
-/* Where glibc keeps what it knows of a thread: these bytes from the thread pointer on. */
+/* glibc's descriptor of a thread starts at the thread pointer. */
 #define HD_DESCRIPTOR_AT 0
 #define HD_DESCRIPTOR_BYTES 2048u
 
-/* Registers of a thread blocked in a system call: the arguments are all that the kernel tells. */
+/* Registers of a thread that is blocked in a system call: the kernel shows only the arguments. */
 static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
     static const uint8_t number[6] = {5, 4, 1, 10, 8, 9}; /* rdi rsi rdx r10 r8 r9 */
     for (unsigned i = 0; i < 6; i++) {
@@ -59,7 +59,7 @@ static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_
     regs->valid = 0xffff;
 }
 
-/* Of the call that the context stands at: the kernel leaves the arguments in their registers. */
+/* Argument `i` of the call at which the context stands. The kernel leaves arguments in their registers. */
 static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
     static const uint8_t place[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
     return (uint64_t)context->uc_mcontext.gregs[place[i]];
@@ -70,14 +70,14 @@ static inline long hd_machine_result(const ucontext_t *context) {
 }
 
 enum hd_machine_call {
-    HD_CALL_NONE,      /* not at a system call */
-    HD_CALL_ENDED,     /* it has just returned -EINTR */
-    HD_CALL_GAVE,      /* it has just returned a number above zero */
-    HD_CALL_RESTARTED, /* the kernel (or chance) has put the thread right before it */
+    HD_CALL_NONE,      /* the context does not stand at a system call */
+    HD_CALL_ENDED,     /* the call has just returned -EINTR */
+    HD_CALL_GAVE,      /* the call has just returned a number above zero */
+    HD_CALL_RESTARTED, /* the kernel has put the thread right before the call, to make it again */
 };
 
-/* Where the context stands, and in which call: *nr is negative where the code does not show the number. Code
- * is read by `read`, since pages that can be executed need not be readable. */
+/* Where the context stands, and at which call. *nr is negative where the code does not show the number.
+ * `read` reads the code: a page that can be executed need not be readable. */
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
@@ -104,26 +104,26 @@ static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context,
     return call;
 }
 
-/* Moves the context back to the system call instruction; the call's arguments are still in their registers.
- */
+/* Moves the context back to the system call instruction. The arguments are still in their registers. */
 static inline void hd_machine_call_again(ucontext_t *context, long nr) {
     context->uc_mcontext.gregs[REG_RIP] -= 2;
     context->uc_mcontext.gregs[REG_RAX] = nr;
 }
 
-/* Ends a call that the kernel was going to make again. */
+/* Ends a call with -EINTR that the kernel would make again. */
 static inline void hd_machine_call_end(ucontext_t *context) {
     context->uc_mcontext.gregs[REG_RIP] += 2;
     context->uc_mcontext.gregs[REG_RAX] = -EINTR;
 }
 
-/* What a signal's frame leaves behind when its handler has returned: what it had interrupted. */
+/* The part of a signal's frame that has the interrupted registers. Its bytes stay on the stack after the
+ * handler has returned. */
 struct hd_machine_frame {
     uint64_t r[17]; /* r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip: as in gregs */
 };
 
-/* Where the kernel would have put that part for a signal that interrupted the same instruction on the same
- * stack (arch/x86/kernel/signal.c, get_sigframe): red zone, processor state, frame. 0: not known. */
+/* The address of that part for an earlier signal, which interrupted the same instruction on the same stack.
+ * The kernel's get_sigframe goes down by red zone, CPU state and frame. 0: not known. */
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     const uint8_t *fp = (const uint8_t *)context->uc_mcontext.fpregs;
     uint32_t magic = 0, bytes = 512;
@@ -154,10 +154,11 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
            stale->r[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
 }
 
-/* The word of it that, once changed, makes it another place's. */
+/* The word to change in a stale frame: the frame then belongs to another place. */
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
 
-/* After a call to where nothing is: the caller's registers. `stack`: the bytes at the stack pointer. */
+/* Goes back to the caller's registers after a jump to an address without code. `stack`: the bytes at the
+ * stack pointer. */
 static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
     __builtin_memcpy(&regs->pc, stack, sizeof regs->pc);
     regs->sp += sizeof regs->pc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The number of a system call that has returned: the result has replaced it, but the code before the
- * instruction shows where it came from. What that does not prove is not known. Watched thread, handler:
- * wait-free, async-signal-safe.
+ * Finds the number of a system call that has returned. The result has replaced the number in rax, but the
+ * code before the instruction shows where the number came from. The functions return a number only where the
+ * code proves it. Watched thread, handler: wait-free, async-signal-safe.
  */
 #ifndef HD_SYSCALL_NUMBER_X86_64_H
 #define HD_SYSCALL_NUMBER_X86_64_H
@@ -11,10 +11,10 @@
 
 #include "base/types.h"
 
-/* Memory that may not be there: bytes read, or negative. */
+/* Reads memory that may be unmapped. Returns the bytes read, or an error. */
 typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
 
-#define HD_CODE_BYTES 24u /* that are looked at before a system call instruction */
+#define HD_CODE_BYTES 24u /* of code before a system call instruction that are checked */
 
 enum {
     HD_RAX = 1U << 0,
@@ -23,8 +23,8 @@ enum {
     HD_RSI = 1U << 6
 };
 
-/* Length of one of the few instructions that libc's compiler puts between the number and the system call: it
- * loads a register that is none of `kept`. 0: it is something else. */
+/* Length of an instruction that only loads a register, and not one of `kept`. 0: another instruction. libc's
+ * compiler puts little else between the number and the system call. */
 static inline size_t hd_code_load_bytes(const uint8_t *code, size_t n, unsigned kept) {
     size_t at = n > 0 && (code[0] & 0xf0) == 0x40 ? 1 : 0;
     uint8_t rex = at != 0 ? code[0] : 0;
@@ -68,8 +68,8 @@ static inline bool hd_code_only_loads(const uint8_t *code, const uint8_t *end, u
     return true;
 }
 
-/* `mov disp8(%rsp),%REG` or `mov disp8(%rbp),%REG`, behind its prefix: its length, and the address of what it
- * loaded. */
+/* Length of `mov disp8(%rsp),%REG` or `mov disp8(%rbp),%REG` without its prefix, and in *slot the address of
+ * the loaded word. 0: another instruction. */
 static inline size_t hd_code_slot_bytes(const uint8_t *code, const uint8_t *end, unsigned reg, uint64_t sp,
                                         uint64_t bp, uint64_t *slot) {
     if (end - code >= 4 && code[0] == 0x8b && code[1] == (0x44 | reg << 3) && code[2] == 0x24) {
@@ -83,7 +83,7 @@ static inline size_t hd_code_slot_bytes(const uint8_t *code, const uint8_t *end,
     return 0;
 }
 
-/* The memory is a function's argument, and nothing between the load and the call stores. */
+/* The number in a function's argument on the stack. No instruction between the load and the call stores. */
 static inline long hd_number_in(uint64_t slot, hd_machine_read read) {
     uint64_t nr = 0;
     return read(slot, &nr, sizeof nr) == (long)sizeof nr && nr <= 0xffff ? (long)nr : -1;
@@ -91,10 +91,10 @@ static inline long hd_number_in(uint64_t slot, hd_machine_read read) {
 
 #define HD_CANCEL_HEAD_BYTES 11u /* mov (%rdi),%eax; testb $8,(%rdi); jne */
 
-/* glibc 2.41 and 2.42: where a program has a second thread, all calls that can be cancelled go through one
- * function, whose caller loads the number into rsi, which an argument replaces. But the caller has it from an
- * argument of its own, on the stack, which is still there. `pc` is right behind the system call instruction.
- */
+/* In glibc 2.41 and 2.42 all calls that can be cancelled go through one function, once a program has a second
+ * thread. Its caller loads the number into rsi, and an argument of the call replaces it there. But the caller
+ * has the number from its own argument on the stack, and that is intact. `pc` is right behind the system call
+ * instruction. */
 static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t bp, hd_machine_read read) {
     static const uint8_t tail[33] = {
         0x49, 0x89, 0xfb,             /* mov %rdi,%r11 */
@@ -125,7 +125,7 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
     }
     uint32_t to = call[1] | (uint32_t)call[2] << 8 | (uint32_t)call[3] << 16 | (uint32_t)call[4] << 24;
     uint64_t begin = pc - 2 - sizeof tail - HD_CANCEL_HEAD_BYTES;
-    uint64_t before = begin - (back + (uint64_t)(int32_t)to); /* with an endbr64 in front: its 4 bytes */
+    uint64_t before = begin - (back + (uint64_t)(int32_t)to); /* 4: an endbr64 stands in front */
     for (const uint8_t *from = call - 3; from > code && (before == 0 || before == 4); from--) {
         size_t bytes = hd_code_slot_bytes(from, call, 6, sp + sizeof back, bp, &slot);
         if (bytes != 0 && from[-1] == 0x48 &&
@@ -136,9 +136,9 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
     return -1;
 }
 
-/* The number of the call whose instruction follows `code` and has been made: `mov $nr,%eax`, `xor %eax,%eax`
- * or a load from the stack, and perhaps some loads behind it, or `mov %reg,%eax` just before. Negative: the
- * code does not show it. */
+/* The number of the call that has returned and whose instruction follows `code`. The code must be
+ * `mov $nr,%eax`, `xor %eax,%eax` or a load from the stack, with only loads behind it; or `mov %reg,%eax`
+ * just before the call. Negative: the code does not show the number. */
 static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const ucontext_t *context,
                                      hd_machine_read read) {
     static const uint8_t place[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -148,7 +148,7 @@ static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const uc
     uint64_t sp = (uint64_t)regs[REG_RSP], bp = (uint64_t)regs[REG_RBP], slot = 0;
 
     for (const uint8_t *from = end - 2; from > code; from--) {
-        bool prefixed = (from[-1] & 0xf0) == 0x40; /* then these bytes may name another register */
+        bool prefixed = (from[-1] & 0xf0) == 0x40; /* a prefix may make these bytes name another register */
         size_t at = prefixed && from[-1] != 0x48 ? 0 : hd_code_slot_bytes(from, end, 0, sp, bp, &slot);
         bool loaded = at != 0;
         long nr = -1;

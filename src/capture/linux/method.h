@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods of this system. To add one, write hd_method_NAME in a new method_NAME.c, and put NAME into the
- * list. Monitor or worker: no allocation, no lock.
+ * The methods of this system. To add one, write its function in a new file (method_kernel.c is the shortest),
+ * and put its name into the list. Monitor or worker: no allocation, no lock.
  */
 #ifndef HD_METHOD_H
 #define HD_METHOD_H
 
 #include "capture/target.h"
 
-/* In the order in which a sample tries them:
- *   still      The scheduling statistics prove that the thread has not run since the last frozen capture.
- *   frozen     The thread is blocked: the monitor reads its stack in place.
- *   signalled  The thread runs: our handler copies its stack.
- *   caught     The thread waits briefly and often: `frozen`, again and again for half a millisecond.
- *   kernel     The last resort: the thread's state without a stack. */
+/* A sample tries them in this order. The last one is the last resort.
+ * still: the scheduling statistics prove that the thread has not run since the last frozen capture.
+ *
+ * frozen: the thread is blocked, and the monitor reads its stack in place.
+ *
+ * signalled: the thread runs, and our handler copies its stack.
+ *
+ * caught: the thread waits briefly and often; tries frozen again and again for half a millisecond.
+ *
+ * kernel: the thread's state without a stack. */
 #define HD_METHODS(METHOD) METHOD(still) METHOD(frozen) METHOD(signalled) METHOD(caught) METHOD(kernel)
 
 #define HD_METHOD_TAKE(name) int hd_method_##name(struct hd_target *t, struct hd_capture *out);

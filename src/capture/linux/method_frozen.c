@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods for a thread without a CPU: still, frozen, caught. The monitor reads the thread in place,
- * between two reads of its scheduling statistics and its system call. Where both pairs are equal, the thread
- * never ran. The thread gets no signal. Monitor or worker: no allocation, no lock.
+ * The methods for a thread without a CPU: still, frozen, caught. The monitor copies the stack in place.
+ * Before and after the copy it reads the scheduling statistics and the system call. Where both pairs are
+ * equal, the thread never ran. The thread gets no signal. Monitor or worker: no allocation, no lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "os/os.h"
 
 #define CATCH_NS (500 * HD_NS_PER_US) /* how long `caught` tries */
-#define RUNS_NS (50 * HD_NS_PER_US)   /* within it a running thread is seen to run */
+#define RUNS_NS (50 * HD_NS_PER_US)   /* within this time a running thread is seen to use its CPU clock */
 
 /* ---- still ------------------------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     t->request.switches_known = false; /* as for frozen */
     fill(&t->last, out);
     out->same = true;
-    read_futex(out); /* another thread may have become the lock's owner */
+    read_futex(out); /* the lock may have another owner now */
     return 0;
 }
 
@@ -63,7 +63,7 @@ static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd
     from = from < lo ? lo : from;
     uint64_t n = hi - from < HD_STACK_BYTES_MAX ? hi - from : HD_STACK_BYTES_MAX;
     __atomic_store_n(&t->mailbox->reading, 1, __ATOMIC_SEQ_CST);
-    bool there = __atomic_load_n(&t->mailbox->left, __ATOMIC_SEQ_CST) == 0;
+    bool there = __atomic_load_n(&t->mailbox->ended, __ATOMIC_SEQ_CST) == 0;
     if (there) {
         hd_machine_copy(stack, (const void *)from, n);
     }
@@ -100,10 +100,11 @@ static bool knows_wait(const struct hd_thread_waits *w, const struct hd_proc_sys
     return w->known && w->syscall_nr == call->nr && w->argument == call->args[0];
 }
 
-/* Whether a signal would end the wait. `stat` shows that, but a read of it takes five times as long as all
- * else, and waits for a fast disk end after 40 µs. So it is read for each second capture of an unknown call,
- * or after the stack is safe. Else the wait is what it was in the same call before, or a guess: outside of
- * calls threads wait for pages only. `runnable`, with equal statistics: the thread was woken only now. */
+/* Whether a signal would end the wait: the state in `stat`. A read of that file takes five times as long as
+ * all else, and a wait for a fast disk lasts 40 µs. So every other capture of an unknown call reads `stat`
+ * before the copy, and this function reads it after the copy. Where neither read proves the state, it is that
+ * of the same call earlier, or a guess: outside of calls threads wait for pages only. A thread that is
+ * runnable with equal statistics was woken only now. */
 static enum hd_run_state kind_of_wait(struct hd_target *t, const struct hd_proc_syscall *call,
                                       enum hd_run_state read, const struct hd_sched *since) {
     struct hd_thread_waits *w = &t->waits;

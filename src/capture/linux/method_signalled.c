@@ -14,13 +14,13 @@
 #include "os/ticks.h"
 
 #define ANSWER_NS (50 * HD_NS_PER_MS)
-#define LATE_NS (5 * HD_NS_PER_MS) /* where a late answer has a buffer: the monitor's looks stay in time */
-#define PENDING_NS (500 * HD_NS_PER_US)  /* on one CPU the thread stood still for the monitor */
+#define LATE_NS (5 * HD_NS_PER_MS) /* for an answer that may come later: the monitor's looks stay in time */
+#define PENDING_NS (500 * HD_NS_PER_US)  /* lets the thread run where the machine has one CPU */
 #define SPIN_NS (50 * HD_NS_PER_US)      /* a signal takes 15 to 30 µs, a wake-up of the monitor 30 to 80 */
-#define RELAX 32                         /* some 1 to 2 µs */
-#define FIRST_NAP_NS (60 * HD_NS_PER_US) /* the handler makes no call to wake the monitor */
+#define RELAX 32                         /* pauses between two reads of the word, some 1 to 2 µs */
+#define FIRST_NAP_NS (60 * HD_NS_PER_US) /* the monitor polls, so the handler makes no call to wake it */
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
-#define UNBLOCKED_NS (100 * HD_NS_PER_US) /* run time that proves that a thread is not inside sigwait */
+#define UNBLOCKED_NS (100 * HD_NS_PER_US) /* a thread that ran for so long is not inside sigwait */
 #define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
 
 /* ---- may the signal be sent? ------------------------------------------------------------------------- */
@@ -94,7 +94,8 @@ static bool may_send(struct hd_target *t) {
     if (hd_signal_request_is_answering(r, t->mailbox)) {
         return false;
     }
-    hd_signal_request_forget(r, t->mailbox); /* the signal is lost, or the thread may have run since */
+    hd_signal_request_forget(
+        r, t->mailbox); /* the signal is lost; or it is blocked, and the thread may have run since */
     r->forgotten = 0;
     r->no_space = !hd_capture_mailbox_has_space(t->mailbox);
     return quiet && !pending && !r->no_space && !blocks(t, &status) && handler_is_ours(r) &&
@@ -133,7 +134,7 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
             }
             continue;
         }
-        if (now >= until || __atomic_load_n(&m->left, __ATOMIC_RELAXED) != 0) {
+        if (now >= until || __atomic_load_n(&m->ended, __ATOMIC_RELAXED) != 0) {
             return false;
         }
         hd_capture_nap(nap);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a signal does to which system calls. May be made again after -EINTR as though nothing had been: those
- * that have done nothing yet when they end so. Not close (the descriptor is gone), not connect (it goes on by
- * itself).
+ * How a signal affects each system call. A thread may make a call again after -EINTR if the call had done
+ * nothing yet. Not close: the descriptor is gone. Not connect: the kernel still connects.
  * Async-signal-safe.
  */
 #ifndef HD_RESTARTABLE_H
@@ -81,19 +80,20 @@ static inline bool hd_restartable(long nr) {
     }
 }
 
-/* A mutex with priority inheritance: the kernel makes this call again whatever the handlers that ran say, and
- * who got -EINTR from it, libc too, would take that for the lock. */
+/* Calls for mutexes with priority inheritance. The kernel makes them again, whatever flags a handler has.
+ * libc would take -EINTR from such a call for success. */
 static inline bool hd_always_restarted(long nr, uint64_t futex_operation) {
     unsigned operation = (unsigned)futex_operation & (unsigned)FUTEX_CMD_MASK;
     return nr == SYS_futex &&
            (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2 || operation == FUTEX_WAIT_REQUEUE_PI);
 }
 
-/* A call that gave less than this did not run for long, and may give less than was asked at any time: a pipe
- * holds no more. */
+/* A call that gave fewer bytes did not run for long, and its result may be short without a signal: a pipe has
+ * no more. */
 #define HD_SHORT_BYTES 65536
 
-/* Which argument says how much a call is to move, of those that look for signals while they do; 0: none. */
+/* Index of the argument with the number of bytes to move, for calls that a signal may cut short. 0: any other
+ * call. */
 static inline unsigned hd_bytes_argument(long nr, uint64_t fourth) {
     switch (nr) {
     case SYS_getrandom:

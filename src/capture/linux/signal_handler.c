@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What runs on a watched thread when it is asked for its stack: copies registers and stack bytes, undoes what
- * the signal broke, returns. Handler: wait-free, async-signal-safe; looks nothing up, calls no function of
- * libc, touches no errno (its few system calls are raw). Compiled without sanitizers, and installed without
- * libc: the thread sanitizer would put it off for as long as a thread computes.
+ * The signal handler of a watched thread. It copies registers and stack bytes, repairs the system call that
+ * the signal broke, and returns. Wait-free, async-signal-safe: it looks nothing up, calls no function of
+ * libc, and leaves errno unchanged (its few system calls are raw). The build adds no sanitizers and libc does
+ * not install it: the thread sanitizer would delay the handler while the thread runs on a CPU.
  */
 #include <signal.h>
 #include <sys/uio.h>
@@ -14,11 +14,11 @@
 #include "os/linux/syscall.h"
 #include "os/ticks.h"
 
-/* Initial-exec (or local): reading it allocates nothing. */
+/* Initial-exec: the first access allocates nothing. */
 static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model("initial-exec")));
 
 #if defined(__x86_64__)
-/* The same bytes as libc's, by which debuggers and unwinders know a signal's frame. */
+/* The same bytes as libc's: debuggers and unwinders recognise a signal's frame by them. */
 __asm__(".text\n"
         ".p2align 4\n"
         "nop\n" /* unwinders look one byte before a return address */
@@ -58,7 +58,7 @@ static long own_memory(long call, uint64_t addr, void *buf, size_t n) {
     return hd_syscall6(call, hd_syscall0(SYS_getpid), (long)&local, 1, (long)&remote, 1, 0);
 }
 
-/* Memory that may not be there: bytes, or negative. */
+/* Reads memory that may be unmapped. Returns the bytes read, or an error. */
 static long read_own_memory(uint64_t addr, void *buf, size_t n) {
     return own_memory(SYS_process_vm_readv, addr, buf, n);
 }
@@ -69,7 +69,7 @@ static void copy_stack(struct hd_mailbox *m) {
     uint64_t sp = m->regs.sp;
     uint64_t from = sp - HD_RED_ZONE;
 
-    if (sp < lo || sp >= hi) { /* a coroutine's stack, say: it may end anywhere */
+    if (sp < lo || sp >= hi) { /* a coroutine's stack, for example, which may end anywhere */
         long n = read_own_memory(from, m->bytes, HD_OUTSIDE_BYTES);
         if (n < 0) {
             from = sp;
@@ -89,7 +89,7 @@ static void copy_stack(struct hd_mailbox *m) {
     m->stack_bytes = (uint32_t)n;
 }
 
-/* Whether this signal, pending, will run a handler; *restarts: which lets calls be made again. */
+/* Whether the program has a handler for this signal. *restarts: with SA_RESTART. */
 static bool has_handler(int signal, bool *restarts) {
     struct hd_kernel_action action = {0};
     if (hd_syscall4(SYS_rt_sigaction, signal, NULL, &action, HD_KERNEL_SIGSET_BYTES) < 0) {
@@ -99,12 +99,13 @@ static bool has_handler(int signal, bool *restarts) {
     return action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN;
 }
 
-/* Whether a signal of the program's own waits behind ours, to be handled as soon as the context's mask is
- * back: it ends the call (any handler), or ends it unless the call is one that its handler lets restart. A
- * signal that the context's mask keeps out does not count: where the call itself lets it in (ppoll,
- * sigsuspend), making the call again ends it at once. Nor does one that nobody handles: it is blocked now, so
- * the kernel keeps even those. One that was sent to the process may still go to another thread, since ours
- * holds everything back here; so a call that ends for any of them is counted. */
+/* Whether a signal of the program's is pending behind ours. The kernel delivers it when the context's mask is
+ * back, and it ends the call. `even_if_it_restarts`: also a signal whose handler has SA_RESTART.
+ * These do not count:
+ *   A signal that the context's mask blocks. Where the call itself unblocks it (ppoll, sigsuspend), the
+ * repeated call ends at once. A signal without a handler. The kernel keeps it pending only because our
+ * handler blocks all signals. A signal to the process may still go to another thread, for our thread blocks
+ * it now. So the handler counts each call that ends because of a pending signal. */
 static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it_restarts) {
     uint64_t pending = 0;
 
@@ -123,7 +124,7 @@ static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it
     return false;
 }
 
-/* Whether the program has a handler that holds ours back while it runs. */
+/* Whether the program has a handler that blocks our signal while it runs. */
 static bool any_handler_masks(int own) {
     for (int signal = 1; signal <= 64; signal++) {
         struct hd_kernel_action action = {0};
@@ -137,11 +138,11 @@ static bool any_handler_masks(int own) {
     return false;
 }
 
-/* Whether a signal of the program's own had ended the call before ours came: ours was held back by that
- * handler's mask and is delivered as the handler returns, to the very context that the handler had
- * interrupted. Its frame then still lies below the stack. An old frame, from an earlier turn, looks the same;
- * so the word that tells is changed (nothing that lives is there: any signal would overwrite it), and each
- * true -EINTR can cost one of ours at most, to a program that has just had one from this very call. */
+/* Whether a signal of the program's had ended the call before ours came. The mask of the program's handler
+ * blocked our signal. The kernel delivers it as that handler returns, to the context that the handler had
+ * interrupted. The bytes of that handler's frame then still lie below the stack pointer.
+ * The frame of an older signal looks the same. So the function changes one word of the frame: a true -EINTR
+ * prevents at most one later repair. The bytes are unused, and any signal would overwrite them. */
 static bool program_signal_was_here(int own, const ucontext_t *context) {
     struct hd_machine_frame stale = {0};
     uint64_t none = 0;
@@ -161,17 +162,16 @@ static void count(struct hd_mailbox *m, bool mended) {
     }
 }
 
-/* Whether a call that has done a part of its work may have been kept from the rest by our signal. It cannot
- * be told from one that had no more to give. */
+/* Whether our signal may have cut the call short. A call that had no more bytes to give looks the same. */
 static bool may_be_short(long nr, const ucontext_t *context) {
     unsigned bytes = hd_bytes_argument(nr, hd_machine_argument(context, 3));
     uint64_t gave = (uint64_t)hd_machine_result(context);
     return bytes != 0 && gave > HD_SHORT_BYTES && gave < hd_machine_argument(context, bytes);
 }
 
-/* SA_RESTART makes the kernel repeat some calls; the others (poll, epoll_wait, nanosleep, …) end with -EINTR.
- */
-static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
+/* Repairs the call at which the context stands. With SA_RESTART the kernel repeats some calls; others, such
+ * as poll and nanosleep, end with -EINTR. */
+static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     uint64_t mask = 0;
     long nr;
     enum hd_machine_call call = hd_machine_call_at(context, read_own_memory, &nr);
@@ -196,15 +196,15 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     }
     bool overlaid = hd_machine_stale_frame(context) == hd_machine_own_frame(context);
     if (!overlaid && program_signal_was_here(own, context)) {
-        return; /* the call ends as it would without us */
+        return; /* the call ends as it would without our signal */
     }
-    /* Where ours lies on the same stack nobody can tell; the program's word must not get lost. */
+    /* Our frame may have overwritten the program's, and then the program's -EINTR must stay. */
     if (nr < 0 || !hd_restartable(nr) || (overlaid && any_handler_masks(own))) {
         count(m, false);
         return;
     }
-    /* The last look: a signal that comes between it and our return finds the call not begun yet. A program
-     * cannot tell that from having been a moment slower. */
+    /* The last check. A signal between this check and our return finds a call that has not started. For the
+     * program this looks like a thread that was slower by a moment. */
     bool again = !program_signal_waits(own, mask, true);
     if (again) {
         hd_machine_call_again(context, nr);
@@ -212,7 +212,8 @@ static void mend_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     count(m, again);
 }
 
-/* A forked child has this handler and none of our threads: its memory of ours is wiped. */
+/* A forked child inherits the handler but none of our threads, and finds our memory wiped. It gets the
+ * default action back. */
 static void leave_to_child(int signal) {
     const struct hd_kernel_action none = {0};
     (void)hd_syscall4(SYS_rt_sigaction, signal, &none, NULL, HD_KERNEL_SIGSET_BYTES);
@@ -224,7 +225,7 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     struct hd_mailbox *m = own_mailbox;
     bool answer = false;
     uint32_t sequence = 0;
-    /* the kernel had no room for what we sent with it (RLIMIT_SIGPENDING): the thread that is asked is meant
+    /* At RLIMIT_SIGPENDING the kernel drops the value that we sent. The request in the mailbox is meant then.
      */
     bool emptied = why->si_code == SI_USER && why->si_pid == 0;
     bool ours = emptied || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)*hd_capture_alive);
@@ -233,7 +234,7 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
         leave_to_child(signal);
         return;
     }
-    if (!ours) { /* TCP's urgent data: what it breaks stays broken, or its timeout would start anew */
+    if (!ours) { /* TCP's urgent data. A repair of the call would start its timeout again */
         return;
     }
     if (m != NULL) {
@@ -247,7 +248,7 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
         hd_machine_context_regs(&m->regs, context);
         copy_stack(m);
     }
-    mend_call(signal, m, context);
+    repair_call(signal, m, context);
     if (answer) {
         m->ticks_begin = begin;
         m->ticks_end = hd_ticks_read();

@@ -23,9 +23,11 @@
 static struct {
     uint8_t *first, *spare;
     int signal;
-    const struct hd_mailbox *copying;         /* of the late handler that is in mid-copy; NULL: none is */
-    uint32_t sequence;                        /* of the newest request of all targets */
-    const struct hd_signal_request *in_first; /* its late answer goes to `first`; NULL: none does */
+    const struct hd_mailbox
+        *copying;      /* the mailbox of a late handler in mid-copy; NULL: there is no such handler */
+    uint32_t sequence; /* number of the newest request of all targets */
+    const struct hd_signal_request
+        *in_first; /* the request whose late answer goes to `first`; NULL: there is none yet */
     uint64_t filters;
 } shared;
 
@@ -43,7 +45,7 @@ static int take_buffers(void) {
 }
 
 int hd_capture_buffers(void) {
-    shared.in_first = NULL; /* in a forked child: the parent's */
+    shared.in_first = NULL; /* a forked child finds the parent's pointer here */
     return take_buffers();
 }
 
@@ -108,7 +110,7 @@ static bool cancel(struct hd_mailbox *m, uint32_t sequence) {
 }
 
 static bool is_leaving(const struct hd_mailbox *m) {
-    return __atomic_load_n(&m->left, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&m->ended, __ATOMIC_RELAXED) != 0;
 }
 
 uint8_t *hd_signal_request_spare(void) {
@@ -221,7 +223,7 @@ void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const s
 }
 
 void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls) {
-    if (calls == before) { /* no proof that the next signal breaks none, so it shrinks slowly */
+    if (calls == before) { /* no proof that the next signal breaks no call: the back-off shrinks slowly */
         b->ns = b->ns > BACK_OFF_NS ? b->ns - b->ns / 4 : 0;
         return;
     }

@@ -2,11 +2,15 @@
  *
  * The request for a running thread's stack by a signal, and the thread's answer: one state machine for each
  * target. Its states:
- *   idle       `sequence` is 0.
- *   sent       The signal is sent. The monitor waits 5 or 50 ms for the answer.
- *   late       No answer came: the thread is inside the kernel, or has no CPU, and the signal stays pending.
- *              The monitor sends no other signal. It takes the answer later.
- *   forgotten  The turn is over, and its answer is of no use. The signal may still be pending.
+ *
+ * idle: `sequence` is 0.
+ *
+ * sent: the monitor has sent the signal, and waits 5 or 50 ms for the answer.
+ *
+ * late: no answer came. The thread is inside the kernel, or has no CPU, and the signal stays pending. The
+ * monitor sends no other signal, and takes the answer later.
+ *
+ * forgotten: the turn is over, and its answer is of no use. The signal may still be pending.
  *
  * Two buffers serve all targets. Only watched threads write to the first, and the worker reads it in place.
  * The spare one is for stacks that the monitor copies, and for answers while the worker reads the first.
@@ -34,15 +38,15 @@ struct hd_back_off {
 };
 
 struct hd_signal_request {
-    int signal;         /* 0: none is sent. The program has taken the signal for itself, or there is none */
-    uint32_t sequence;  /* of the request without an answer */
+    int signal;         /* 0: the thread gets no signal, for the program has taken the signal for itself */
+    uint32_t sequence;  /* number of the request without an answer */
     uint32_t forgotten; /* number of the forgotten request, 0: none */
     bool blocks_signal; /* the thread blocked the signal, and has not been seen to unblock it */
     bool no_space;      /* at the last check the frame of a signal did not fit the thread's stack */
     bool in_place;      /* in this sample the thread may write to the first buffer */
     bool switches_known;
     uint64_t switches;         /* the thread's voluntary context switches at the last check */
-    struct hd_instant sent_at; /* of the request without an answer */
+    struct hd_instant sent_at; /* when the request without an answer was sent */
     struct hd_back_off back_off;
 };
 
@@ -52,7 +56,7 @@ struct hd_signal_request {
 int hd_capture_buffers(void);
 /* The signal to use from now on. 0 or -ENOMEM. */
 int hd_signal_request_use(int signal);
-int hd_signal_request_signal(void); /* 0: none yet */
+int hd_signal_request_signal(void); /* 0: hd_signal_request_use was not called yet */
 /* The number of seccomp filters under which the handler's system calls are safe. A thread with another number
  * gets no signal. */
 void hd_capture_filters_are(uint64_t filters);
@@ -65,7 +69,7 @@ void hd_signal_request_fetch(void);
 
 /* ---- one request ------------------------------------------------------------------------------------- */
 
-/* A sample begins: computes the back-off, and forgets a late answer that the monitor has not taken.
+/* A sample begins. Decides about the back-off, and forgets a late answer that the monitor has not taken.
  * `in_place`: the worker has read the first buffer. */
 void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const struct hd_thread_files *f,
                              struct hd_mailbox *m);

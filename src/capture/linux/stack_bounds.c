@@ -8,8 +8,8 @@
 
 #define GROWTH_MAX (1ULL << 30) /* of a main thread's stack */
 
-/* Plain loads are safe where the memory stays mapped as long as the thread lives: on the main thread's stack,
- * and on the stack that libc gave the thread. */
+/* Plain loads are safe on memory that stays mapped as long as the thread lives. Such are the main thread's
+ * stack, and the stack that libc gave the thread. */
 void hd_stack_bounds_find(struct hd_stack_bounds *b, const struct hd_thread_files *f,
                           const struct hd_mailbox *m) {
     struct hd_proc_mapping in;

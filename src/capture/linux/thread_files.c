@@ -33,7 +33,8 @@ int hd_capture_files_open(void) {
     return 0;
 }
 
-/* Reads that process's memory by its number: a read of its `mem` would create pages that it may not touch. */
+/* Reads that process's memory by the process number. A read of `mem` would create pages that the process
+ * never touched. */
 int hd_capture_process_open(int proc_fd, int pid) {
     int dir = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (dir < 0) {

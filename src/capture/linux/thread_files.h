@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of /proc that show one thread, and the memory of its process. A target opens its files once and
+ * The files of /proc that show one thread, and the memory of the process. A target opens its files once and
  * reads them again and again. Monitor or worker: no allocation, no lock.
  */
 #ifndef HD_THREAD_FILES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The watched thread's own part: the handler for the process, an alternate stack and a mailbox for the
- * thread. Ordinary code, at the begin and the end of a watch.
+ * Installs the handler for the process, and gives a thread its alternate stack and its mailbox. Not
+ * restricted: the watched thread runs it at the start and the end of a watch.
  */
 #include "capture/watched_thread.h"
 
@@ -20,9 +20,9 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-#define FRAME_BYTES 3632u   /* of a signal with AVX-512, where the kernel does not say */
-#define HANDLER_BYTES 2048u /* what the handler and its calls use: 800 by -fstack-usage */
-#define PAGE_BYTES 4096u    /* a guard of at least a page of the smallest kind; rounded up to the system's */
+#define FRAME_BYTES 3632u   /* of a signal with AVX-512; for kernels that do not say */
+#define HANDLER_BYTES 2048u /* stack that the handler needs: 800 by -fstack-usage */
+#define PAGE_BYTES 4096u    /* of the smallest page; the guard has one of the system's */
 
 _Static_assert(sizeof(struct hd_mailbox) <= PAGE_BYTES, "the mailbox fits its page");
 
@@ -35,14 +35,14 @@ bool hd_capture_signal_may_be(int signal) {
     return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
 }
 
-/* Also in a forked child that is watched: there the word is wiped. */
+/* Stores the process number. A forked child that is watched calls this too: it finds the word wiped. */
 static int make_alive(void) {
     uint32_t *word = (uint32_t *)(uintptr_t)hd_capture_alive;
     word = word != NULL ? word : hd_os_memory_take(sizeof *word);
     if (word == NULL) {
         return -ENOMEM;
     }
-    *word = (uint32_t)hd_os.get_pid(); /* which the handler compares with, in place of a call */
+    *word = (uint32_t)hd_os.get_pid(); /* the handler compares with it and saves a system call */
     hd_capture_alive = word;
     return 0;
 }
@@ -52,7 +52,7 @@ int hd_capture_signal_init(int signal) {
         .handler = (void *)hd_capture_on_signal,
         .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
         .restorer = (void *)hd_capture_restorer,
-        .mask = ~0ULL, /* nothing comes between: a handler of the program's would see a half-mended context */
+        .mask = ~0ULL, /* all: a handler of the program's must not see a half repaired context */
     };
     struct hd_kernel_action before = {0};
 
@@ -65,14 +65,16 @@ int hd_capture_signal_init(int signal) {
         return rc;
     }
     bool installed = before.handler == (void *)hd_capture_on_signal;
-    if (!installed && before.handler != (void *)SIG_DFL) { /* also an ignored one: see capture.h */
+    if (!installed &&
+        before.handler != (void *)SIG_DFL) { /* also an ignored signal: see hd_capture_signal_init */
         return -EBUSY;
     }
     rc = hd_signal_request_use(signal);
     if (rc == 0 && !installed) {
         rc = hd_os.signal_action(signal, &ours, &before);
         if (rc == 0 && before.handler != (void *)SIG_DFL) {
-            hd_os.signal_action(signal, &before, NULL); /* the program set one between the two calls */
+            hd_os.signal_action(signal, &before,
+                                NULL); /* the program installed a handler between the two calls */
             rc = -EBUSY;
         }
     }
@@ -95,8 +97,9 @@ size_t hd_capture_thread_bytes(void) {
     return 2 * page_bytes() + HD_ALT_STACK_BYTES;
 }
 
-/* A handler with SA_ONSTACK, where there is no such stack, has the thread's whole own: ours would take it
- * away. Ours have our restorer. libc's (32 and 33, setuid among threads) needs little. */
+/* The program has a handler with SA_ONSTACK. Without an alternate stack that handler has the thread's whole
+ * stack, and our alternate stack would be smaller. Our own handlers have our restorer. libc's signals 32 and
+ * 33 need little stack. */
 static bool program_wants_none(void) {
     for (int signal = 1; signal <= 64; signal++) {
         struct hd_kernel_action action = {0};
@@ -121,17 +124,17 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
         return rc;
     }
     if (getauxval(AT_MINSIGSTKSZ) > HD_ALT_STACK_BYTES / 2) {
-        return -ENOMEM; /* a machine whose registers fill it */
+        return -ENOMEM; /* the registers of this CPU fill half of the stack */
     }
-    /* A handler of the program's may fork while on it: the child goes on there, so it must not be wiped.
-     * Kernels too old to know the advice have not wiped it either. */
+    /* A handler of the program's may fork on this stack, and the child still needs it: the kernel must not
+     * wipe it. Kernels that do not know the advice do not wipe either. */
     (void)hd_os.advise(bytes, HD_ALT_STACK_BYTES, MADV_KEEPONFORK);
     rc = hd_os.protect(memory, page, PROT_NONE);
     if (rc < 0) {
         return rc;
     }
     memset(bytes + HD_ALT_STACK_BYTES - 4 * (size_t)PAGE_BYTES, 0,
-           4 * (size_t)PAGE_BYTES); /* what a frame of ours needs */
+           4 * (size_t)PAGE_BYTES); /* touches the pages that our frame needs */
     rc = hd_os.alt_stack(&ours, NULL);
     if (rc == 0) {
         m->alt_stack = bytes;
@@ -147,9 +150,9 @@ bool hd_capture_mailbox_has_space(const struct hd_mailbox *m) {
     return bytes == 0 || bytes >= frame + HANDLER_BYTES;
 }
 
-/* The first signal finds code and stack cold (page faults cost more than everything else): the thread sends
- * it to itself, where no call can be broken by it. The answer goes where nothing else is: the shared buffers
- * may be in use for another thread. */
+/* The first signal finds code and stack cold, and page faults cost more than all else. So the thread sends
+ * one to itself here, where the signal can break no call. `unused` receives the answer: the two buffers may
+ * be in use for another thread. */
 static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     int signal = hd_signal_request_signal();
     struct hd_kernel_action now = {0};
@@ -161,8 +164,7 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
         now.handler != (void *)hd_capture_on_signal) {
         return;
     }
-    m->stack_lo =
-        here & ~(uint64_t)(PAGE_BYTES - 1); /* the page that this function runs on is there for sure */
+    m->stack_lo = here & ~(uint64_t)(PAGE_BYTES - 1); /* this function's own page is certainly mapped */
     m->stack_hi = m->stack_lo + PAGE_BYTES;
     m->bytes = unused;
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
@@ -174,13 +176,13 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
 }
 
 #define STACK_MAX (1ULL << 36)
-#define ABOVE_MAX (64u * 1024u) /* libc's own data lie between the frames and the stack's end */
+#define ABOVE_MAX (64u * 1024u) /* of libc's data between the frames and the end of the stack */
 
-/* Where this thread's stack is, from libc's own note in the thread's descriptor: block, size, guard. (What
- * libc has a function for, which allocates and locks.) Nothing else tells for sure: the caller may be on a
- * coroutine's stack, which looks the same and is unmapped one day, and a guard inside a mapping, as glibc has
- * it since 2.42, does not show. The main thread's stack has no such note. */
-static void note_stack(struct hd_mailbox *m) {
+/* Finds this thread's stack in libc's descriptor of the thread, which has block, size and guard in sequence.
+ * libc's function for that allocates and locks. No other source is certain. A coroutine's stack looks the
+ * same in `maps` and is unmapped one day, and since glibc 2.42 the guard is inside the mapping. The main
+ * thread has no such entry. */
+static void find_stack(struct hd_mailbox *m) {
 #if defined(__GLIBC__)
     uint64_t word[HD_DESCRIPTOR_BYTES / sizeof(uint64_t)] = {0};
     uint64_t tp = hd_machine_thread_pointer();
@@ -205,13 +207,13 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
 
     memset(m, 0, sizeof *m);
     m->thread = hd_thread_id_self();
-    note_stack(m);
+    find_stack(m);
     int rc = set_alt_stack(m, memory);
     if (rc < 0) {
         return rc;
     }
     hd_capture_set_mailbox(m);
-    dry_sample(m, (uint8_t *)memory + page_bytes()); /* the far end of the alternate stack */
+    dry_sample(m, (uint8_t *)memory + page_bytes()); /* the unused end of the alternate stack */
     *out = m;
     return 0;
 }
@@ -220,9 +222,9 @@ void hd_capture_thread_closed(struct hd_mailbox *m) {
     __atomic_store_n(&m->closed, 1, __ATOMIC_RELEASE);
 }
 
-void *hd_capture_thread_left_over(void) {
+void *hd_capture_thread_leave_closed(void) {
     struct hd_mailbox *m = hd_capture_own_mailbox();
-    /* in a forked child it is wiped, and the thread is another one's copy */
+    /* A forked child finds the mailbox wiped: its thread is a copy of the parent's. */
     bool over = m != NULL && hd_thread_id_equal(m->thread, hd_thread_id_self()) &&
                 __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
     return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
@@ -234,14 +236,14 @@ int hd_capture_thread_leave(struct hd_mailbox *m) {
     stack_t none = {.ss_flags = SS_DISABLE};
 
     hd_capture_set_mailbox(NULL);
-    __atomic_store_n(&m->left, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&m->ended, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&m->reading, __ATOMIC_SEQ_CST) != 0) {
-        /* The monitor is copying our stack, some microseconds; it must not vanish under it. */
+        /* The monitor copies our stack, for some microseconds. The stack must stay mapped until then. */
         (void)hd_os.futex_wait(&m->reading, 1, hd_os_now_ns() + HD_NS_PER_MS, false);
     }
     if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
         return 0;
     }
-    /* -EPERM: we were called from a handler that runs on it. */
+    /* -EPERM: the caller is a handler that runs on this stack. */
     return hd_os.alt_stack(&none, NULL) < 0 ? -EBUSY : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What runs where a program crashes: stores signal and registers, wakes the worker, waits for the report, and
- * lets the crash happen. Handler: async-signal-safe; calls no function of libc, touches no errno. Compiled
- * without sanitizers.
+ * The handler of a crash. It stores signal and registers, wakes the worker, waits for the report, and lets
+ * the crash happen. Async-signal-safe: it calls no function of libc and leaves errno unchanged. The build
+ * adds no sanitizers.
  */
 #include <signal.h>
 #include <time.h>
@@ -42,7 +42,8 @@ static void wake_worker(void) {
     }
 }
 
-/* What only this thread can tell: its own variables. The worker may have given up meanwhile. */
+/* Calls the worker's function, which reads thread-local variables of this thread. The worker may have given
+ * up meanwhile. */
 static void call_for_worker(void) {
     uint32_t requested = HD_CRASH_REQUESTED;
     hd_crash.result = hd_crash.call();
@@ -51,7 +52,8 @@ static void call_for_worker(void) {
     }
 }
 
-/* Also where another thread crashed first: the process must not end before that one's report is written. */
+/* A thread that crashes second waits too: the process must not end before the first one's report is written.
+ */
 static void wait_for_report(uint64_t until_ns, bool first) {
     uint32_t phase = HD_CRASH_NONE;
     for (uint64_t now = now_ns(); now < until_ns; now = now_ns()) {
@@ -69,8 +71,9 @@ static void wait_for_report(uint64_t until_ns, bool first) {
     }
 }
 
-/* The instruction runs again and crashes as it would have; what was sent, and a breakpoint, which is over, is
- * sent again, and arrives as the handler returns. */
+/* Restores the earlier action. The instruction runs again, and crashes as without us. A signal that was sent,
+ * and a breakpoint, which does not run again, must be sent again: the kernel delivers it as the handler
+ * returns. */
 static void let_it_happen(int signal, const siginfo_t *info) {
     const struct hd_kernel_action *before = hd_crash_before(signal);
     if (before != NULL) {
@@ -83,8 +86,8 @@ static void let_it_happen(int signal, const siginfo_t *info) {
 
 void hd_crash_on_signal(int signal, void *info, void *context) {
     uint32_t none = HD_CRASH_NONE;
-    /* A forked child, whose memory of ours is wiped, has no worker. A vforked one shares memory with its
-     * parent, which is still to have the report of its own crash. */
+    /* A forked child has no worker, and finds our memory wiped. A vforked child shares memory with its
+     * parent, which may crash later and needs the state for its own report. */
     bool child = hd_capture_alive != NULL && *hd_capture_alive != (uint32_t)hd_syscall0(SYS_getpid);
     bool first = !child && atomic_compare_exchange_strong(&hd_crash.phase, &none, HD_CRASH_STORING);
     if (first) {
