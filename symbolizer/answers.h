@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Answers that a module gave before. The reports of one hang hold the same places, so a list of many reports
- * asks for each place many times. A table of fixed size: a place that is asked for later takes the slot.
+ * A cache of a module's answers. Reports of one hang have the same places, so a list of many reports looks up
+ * each place many times. The table has a fixed size: a new place replaces the old one of its slot. One
+ * thread.
  */
 #ifndef SYMBOLIZER_ANSWERS_H
 #define SYMBOLIZER_ANSWERS_H
@@ -10,7 +10,7 @@
 
 #define ANSWERS_SLOTS 512
 
-/* The place is an address in the module's file and the start of its function, which bounds a symbol without a
+/* An address in the module's file, and the start of the function there. The start bounds a symbol that has no
  * size. */
 struct answer_place {
     uint64_t addr, start;

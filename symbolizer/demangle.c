@@ -22,7 +22,8 @@ struct text {
     jmp_buf full;
 };
 
-/* The next piece. A demangler that has told enough ends no other way; it may lose an identifier's memory. */
+/* Appends a piece. A longjmp ends a demangler whose text is too long: no other way exists. It may leak an
+ * identifier. */
 static void add(const char *piece, size_t n, void *text) {
     struct text *t = text;
     if (n > RESULT_MAX_BYTES - t->used) {
@@ -34,11 +35,12 @@ static void add(const char *piece, size_t n, void *text) {
     t->used += n;
 }
 
-/* Rust's "for<'a, 'b>" is a number after FG or DG, to which libiberty counts also where it prints nothing: a
- * few characters are years. No function has more than one digit of them (63); what looks like more is in an
- * identifier, as CFGuard, or in a crate's hash, and its G is hidden from libiberty. What hides it begins no
- * type: if it was a number nevertheless, the name is not well-formed now. The letter that hides it, which
- * followed no F and no D before; 0: they all did, and the name, cut there, is not well-formed either. */
+/* Hides large numbers from libiberty. Rust's "for<'a, 'b>" is a number after FG or DG. Libiberty counts up to
+ * this number even if it prints nothing, so a few characters can cost years. A real number has one digit (63
+ * lifetimes). A longer one is part of an identifier, as in CFGuard, or of a crate's hash. There another
+ * letter replaces the G. This letter starts no type, so a real number would make the name invalid. Returns
+ * the letter, which followed no F or D before. 0: no such letter exists; the replacement then truncates the
+ * name, which is invalid too. */
 static char hide_numbers(char *name) {
     const char *hidden = "kgqrw0123456789";
     bool used[UCHAR_MAX + 1] = {false};
@@ -64,8 +66,8 @@ static void show_again(char *text, char hidden) {
     }
 }
 
-/* Punycode may say a surrogate, or what is beyond the last character, and libiberty writes it as if it was
- * one: JSON has no place for these. */
+/* True: the text has a surrogate or a code point above the last one, which JSON cannot represent. libiberty
+ * writes such characters from punycode. */
 static bool has_no_character(const char *text) {
     for (const unsigned char *at = (const unsigned char *)text; *at != 0; at++) {
         if ((at[0] == 0xed && at[1] >= 0xa0) || (at[0] == 0xf0 && at[1] < 0x90) ||

@@ -34,9 +34,9 @@ static const char *base_of(const char *path) {
     return last != NULL ? last + 1 : path;
 }
 
-/* Whether all may be opened that libdwfl would open for a file's link to `name`, or libdw for one to what
- * several files share, which begins with any folders. A build-id is looked for only in a folder of the
- * system's. */
+/* True: every file may be opened that libdwfl would open for a link to `name`, or libdw for a link to a
+ * shared file. A link to a shared file may start with any folders. A file for a build-id is searched only in
+ * a folder of the system. */
 static bool may_look_for(const char *file, const char *name) {
     const char *base = base_of(file);
     int folder = (int)(base - file);
@@ -67,7 +67,7 @@ int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf
                        const char *link, GElf_Word crc, char **found) {
     struct module *m = *data;
     const char *named = file != NULL ? file : "";
-    char *real = realpath(named, NULL); /* libdwfl looks beside it, too */
+    char *real = realpath(named, NULL); /* libdwfl also searches in the folder of the real path */
     bool may = may_look(named, link) && (real == NULL || may_look(real, link));
     free(real);
     if (!may) {

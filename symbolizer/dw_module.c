@@ -24,8 +24,8 @@ static const char *keep_reason(struct symbolizer *s, const char *what, const cha
     return kept != NULL ? kept : "out of memory";
 }
 
-/* The kernel's own module, which has no file: a copy of the one in this process. It is the same one on this
- * machine until the kernel is another one, and the build-id tells. */
+/* The vDSO, the kernel's module, has no file: opens a copy of this process's vDSO. All processes under one
+ * kernel have the same. The build-id shows whether the report's kernel was another one. */
 static int open_vdso(void) {
     const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
     Elf64_Ehdr head;
@@ -34,7 +34,7 @@ static int open_vdso(void) {
     }
     memcpy(&head, image, sizeof head);
     size_t bytes =
-        head.e_shoff + (size_t)head.e_shnum * head.e_shentsize; /* its section headers are its end */
+        head.e_shoff + (size_t)head.e_shnum * head.e_shentsize; /* the section headers are the last part */
     int fd = memfd_create("vdso", MFD_CLOEXEC);
     if (fd >= 0 && write(fd, image, bytes) != (ssize_t)bytes) {
         close(fd);
@@ -85,13 +85,14 @@ static int open_file(struct symbolizer *s, struct module *m, unsigned which) {
     if (s->open != NULL) {
         return open_given(s, m, which);
     }
-    int fd = ordinary_file_open(m->path, &st);
+    int fd = regular_file_open(m->path, &st);
     if (fd < 0) {
         m->reason = errno == 0 ? "it is no ordinary file"
                                : keep_reason(s, "its file cannot be opened", strerror(errno));
         return -1;
     }
-    /* What a package or cp -p puts there is dated as it was made: the inode tells when it came. */
+    /* A package manager and cp -p keep the date of the build. The inode's change shows when the file came
+     * here. */
     m->changed_s = st.st_mtime > st.st_ctime ? st.st_mtime : st.st_ctime;
     return here_or_remote(s, m, fd, &st);
 }
@@ -102,7 +103,7 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     int n = dwfl_module_build_id(module, &bits, &at);
     size_t have = n > 0 ? (size_t)n : 0, want = wanted == NULL ? 0 : strlen(wanted);
     if (want == 2 * HD_BUILD_ID_MAX && have > HD_BUILD_ID_MAX) {
-        have = HD_BUILD_ID_MAX; /* a report has no more of it */
+        have = HD_BUILD_ID_MAX; /* a report has only so many bytes */
     }
     if (want != have * 2) {
         return false;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
- *
- * The functions around an address, from a unit's tree of descriptions. libdw's own search (dwarf_getscopes)
- * calls itself for each level, so that a file with enough of them ends the process, and passes by what is
- * in a namespace, as Rust's functions are, or in another function, as gcc's lambdas.
+ * Finds the functions around an address in a unit's tree of DIEs. Not by libdw's dwarf_getscopes, which
+ * recurses for each level: a hostile file would overflow the stack. It also skips namespaces, where Rust's
+ * functions are, and functions, where gcc's lambdas are.
  */
 #include "symbolizer/dw.h"
 
 #include <dwarf.h>
 
-#define LOOKED_AT_MAX 10000000 /* of a unit: a file may lead in circles, too */
+#define LOOKED_AT_MAX 10000000 /* DIEs of a unit; a hostile file may have a circle */
 
-/* What has functions and is none. */
+/* True for a DIE that may contain functions without being a function. */
 static bool may_contain_functions(int tag) {
     switch (tag) {
     case DW_TAG_namespace:
@@ -19,7 +18,7 @@ static bool may_contain_functions(int tag) {
     case DW_TAG_structure_type:
     case DW_TAG_union_type:
     case DW_TAG_interface_type:
-    case DW_TAG_enumeration_type: /* Rust's */
+    case DW_TAG_enumeration_type: /* in Rust */
         return true;
     default:
         return false;
@@ -35,8 +34,8 @@ static bool may_contain_code(int tag) {
            tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
 }
 
-/* The way from the unit to where the search is, one description of each level: inside a function's code from
- * there on, for it is never left again. */
+/* The path to the current DIE, one DIE for each level. It starts at the unit, and later at the innermost
+ * function or block that contains the address, which the search never leaves. */
 struct way {
     Dwarf_Die at[DW_LEVELS_MAX];
     size_t level;
@@ -48,7 +47,7 @@ static bool go_down(struct way *w) {
     return down;
 }
 
-/* Beside or, where that was the last one and we may, beside what it is in. */
+/* Moves to the next sibling. After the last one moves to the next sibling of the parent, if `may_go_up`. */
 static bool go_on(struct way *w, bool may_go_up) {
     while (dwarf_siblingof(&w->at[w->level], &w->at[w->level]) != 0) {
         if (!may_go_up || w->level == 0) {
@@ -67,12 +66,12 @@ static void turn_round(Dwarf_Die *die, size_t count) {
     }
 }
 
-/* `inside_others`: also of functions that have not the address. gcc describes there a lambda, a method of a
- * local class, a nested function. */
+/* `inside_others`: searches functions that do not contain the address, too. There gcc describes lambdas,
+ * methods of local classes and nested functions. */
 static size_t look(Dwarf_Die *unit, Dwarf_Addr addr, bool inside_others, Dwarf_Die found[DW_LEVELS_MAX]) {
     struct way w = {.level = 0};
     size_t count = 0;
-    bool inside = false; /* what follows that is not asked any more */
+    bool inside = false; /* a DIE that contains the address was found: its siblings do not count */
     bool more = dwarf_child(unit, &w.at[0]) == 0;
     for (unsigned looked_at = 0; more && looked_at < LOOKED_AT_MAX; looked_at++) {
         int tag = dwarf_tag(&w.at[w.level]);
@@ -95,7 +94,7 @@ static size_t look(Dwarf_Die *unit, Dwarf_Addr addr, bool inside_others, Dwarf_D
     return count;
 }
 
-/* Most are where they are looked for first, which takes a fraction of the time. */
+/* The first search finds most functions, and takes a fraction of the time. */
 size_t dw_functions_at(Dwarf_Die *unit, Dwarf_Addr addr, Dwarf_Die found[DW_LEVELS_MAX]) {
     size_t count = look(unit, addr, false, found);
     return count != 0 ? count : look(unit, addr, true, found);

@@ -1,14 +1,11 @@
-/* SPDX-License-Identifier: MIT
- *
- * Names of code that was made at run time. Pure.
- */
+/* SPDX-License-Identifier: MIT */
 #include "symbolizer/jit_name.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* After one of V8's words for a function: the name and where it stands. NULL: it is something else's. */
+/* The text after V8's word for a function: a name and a place. NULL: not a name of V8. */
 static char *after_v8_word(char *name) {
     static const char *const words[] = {
         "JS:", "LazyCompile:", "Function:", "InterpretedFunction:", "Script:", "Module:", "Eval:"};

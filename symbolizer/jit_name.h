@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
- *
- * What the makers of code at run time call it in their maps: V8's "JS:*tick /srv/app.js:12:7" is the function
- * tick at line 12 of /srv/app.js, optimized, CPython's "py::tick:/srv/app.py" that of a file. Other names are
- * left as they are. Pure.
+ * Parses the names that JIT compilers give to functions in perf maps. V8's "JS:*tick /srv/app.js:12:7" is the
+ * optimized function tick at line 12 of /srv/app.js. CPython's "py::tick:/srv/app.py" has a function and a
+ * file. Other names stay as they are. Pure.
  */
 #ifndef SYMBOLIZER_JIT_NAME_H
 #define SYMBOLIZER_JIT_NAME_H
 
 struct jit_name {
     const char *function; /* never NULL */
-    const char *file;     /* NULL: not told */
-    int line;             /* where the function begins; 0: not told */
+    const char *file;     /* NULL: not known */
+    int line;             /* first line of the function; 0: not known */
     const char *language; /* "javascript", "python"; NULL: not known to be a script's */
 };
 

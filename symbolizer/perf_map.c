@@ -101,8 +101,8 @@ static void take_line(struct search *s, const char *line, const char *end, off_t
     }
 }
 
-/* All whole lines of the file from `at` on. A line that does not fit into the buffer is taken by its
- * beginning; the last one without a newline is still being written, and is none. */
+/* Reads all whole lines of the file from `at` on. Of a line longer than the buffer, only the beginning
+ * counts. A last line without a newline does not count, since the compiler is still writing it. */
 static int read_lines(int fd, off_t at, bool skip, struct search *s) {
     char *buffer = malloc(BUFFER_BYTES);
     size_t have = 0;

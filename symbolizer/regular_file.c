@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening a file that somebody else has named: looked at before it is opened, and what was looked at is
- * opened. Ordinary code.
+ * O_PATH first, which has no effect on a device or pipe; then fstat; then an open of the same file through
+ * /proc.
  */
 #include "symbolizer/regular_file.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int ordinary_file_open(const char *path, struct stat *st) {
+int regular_file_open(const char *path, struct stat *st) {
     char again[32];
     const int how = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     int place = open(path, O_PATH | O_CLOEXEC), fd = -1, error;
@@ -24,7 +24,8 @@ int ordinary_file_open(const char *path, struct stat *st) {
     } else {
         snprintf(again, sizeof again, "/proc/self/fd/%d", place);
         fd = open(again, how);
-        if (fd < 0 && (errno == ENOENT || errno == EACCES)) { /* no /proc, or not for who gave rights away */
+        if (fd < 0 &&
+            (errno == ENOENT || errno == EACCES)) { /* no /proc, or a process that has dropped rights */
             fd = open(path, how);
         }
         error = errno;

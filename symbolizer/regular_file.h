@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening a file that somebody else has named. Ordinary code.
+ * Opens a file by a path that another user may have written.
  */
 #ifndef SYMBOLIZER_REGULAR_FILE_H
 #define SYMBOLIZER_REGULAR_FILE_H
 
 #include <sys/stat.h>
 
-/* For reading, and what it is in *st. -1, with errno, or 0 there when it is no ordinary file: such a one is
- * not opened, which would start a watchdog's timer, rewind a tape, or end the wait of who writes to a named
+/* Opens a regular file for reading, and fills *st. -1 with errno; errno is 0 if the file is not a regular
+ * file. A device or a
+ * named pipe is not opened. An open could start a watchdog's timer, rewind a tape, or wake a writer of the
  * pipe. */
-int ordinary_file_open(const char *path, struct stat *st);
+int regular_file_open(const char *path, struct stat *st);
 
 #endif

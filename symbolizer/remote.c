@@ -82,7 +82,7 @@ struct remote *remote_for(struct symbolizer *s, const struct stat *st) {
 
 /* ---- the process ------------------------------------------------------------------------------ */
 
-/* Without a variable of the environment, which may have a key in it. What libdw prints is not for the user.
+/* Starts the process with an empty environment, since a variable may have a key. Discards what libdw prints.
  */
 static int spawn(const struct symbolizer *s, struct remote *r, int socket) {
     char user[16], name[] = "hangdog-name", mode[] = "--look-up", files[] = "given", none[] = "named";
@@ -189,7 +189,8 @@ static bool send_file(const struct symbolizer *s, const struct remote *r, const 
     return sent;
 }
 
-/* The process may send anything. False: it sends nothing in time, has ended, or its message is none. */
+/* The process may send anything. False: no message in time, the process has ended, or the message has a wrong
+ * form. */
 static bool receive(const struct remote *r, int64_t until_ms, struct remote_answer *answer, bool *late) {
     int64_t left;
     struct pollfd ready = {.fd = r->fd, .events = POLLIN};
@@ -262,7 +263,7 @@ int remote_resolve(struct symbolizer *s, struct module *m, const struct symbol_q
         *reason = m->reason = "other files of its owner ended the look-up";
         return 0;
     }
-    if (r->pid == 0 && (error = start(s, r)) != 0) { /* it says nothing of the file */
+    if (r->pid == 0 && (error = start(s, r)) != 0) { /* not the file's fault */
         s->is_starved |= error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
         *reason = why_none(s, error);
         return 0;

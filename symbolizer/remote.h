@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * Look-ups in a process that has the rights of the files' owner, and no more: hangdog-name. Ordinary code,
- * for one thread.
+ * Look-ups in a second process, hangdog-name, which has only the rights of the files' owner. One thread.
  */
 #ifndef SYMBOLIZER_REMOTE_H
 #define SYMBOLIZER_REMOTE_H
@@ -12,15 +10,15 @@
 
 struct remote;
 
-/* Whether libdw may read the module's open file in this process: neither the report's owner nor another user
- * could have written it, or put a debug file next to it. Sets the module's `place`. */
+/* True: libdw may read the module's open file in this process. Then neither the report's owner nor another
+ * user can have written the file or a debug file next to it. Sets the module's `place`. */
 bool remote_may_read_here(const struct symbolizer *s, struct module *m, const struct stat *st);
 
 /* The process for such a file; started by the first query. NULL: no memory. */
 struct remote *remote_for(struct symbolizer *s, const struct stat *st);
 
-/* As symbolizer_resolve, with an address in the instruction. A process that dies or takes too long is blamed
- * on the module, and another one serves the next. */
+/* Like symbolizer_resolve, with an address inside the instruction. A process that dies or takes too long is
+ * the module's fault: another process serves the next module. */
 int remote_resolve(struct symbolizer *s, struct module *m, const struct symbol_query *q, uint64_t addr,
                    struct symbol out[SYMBOLS_MAX], const char **reason);
 

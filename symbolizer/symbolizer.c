@@ -39,8 +39,8 @@ static const char *name_of(struct symbolizer *s, Dwarf_Die *die) {
     return plain;
 }
 
-/* A file as libdw tells it. Rust's own library has its files below the folder that the unit was compiled in,
- * and tells that one apart; without it they look like the program's. */
+/* The path of a source file. Rust's own library has paths relative to the folder of compilation: without that
+ * folder they would look like files of the program. */
 static const char *keep_file(struct symbolizer *s, Dwarf_Die *unit, const char *file) {
     Dwarf_Attribute memory;
     const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &memory));
@@ -105,7 +105,7 @@ static int resolve_by_dwarf(struct symbolizer *s, struct module *m, Dwarf_Addr a
         }
         n++;
     }
-    /* A line's row reaches up to the next one, also over code of another unit that tells no lines (_start).
+    /* A row of the line table extends to the next row, even over code of another unit without lines (_start).
      */
     bool of_unit = n != 0 || (line != NULL && dwarf_haspc(&unit, addr - bias) > 0);
     if (!whole && n < SYMBOLS_MAX && of_unit) {
@@ -139,12 +139,12 @@ static const char *name_by_symbol(struct symbolizer *s, struct module *m, Dwarf_
     return keep_demangled(s, name);
 }
 
-/* gcc describes what no other file can call, a lambda or a function of an unnamed namespace, by its bare
- * name: operator(). Its symbol has the whole. Not of a part that was taken out of it, or a copy for some
- * arguments, nor where another function of the same code has the symbol. */
+/* True: the symbol has a fuller name than the DWARF description. DWARF of gcc has only a bare name,
+ * such as operator(), for a lambda or a function of an unnamed namespace. False for a symbol of a part or a
+ * clone of the function, or of another function. */
 static bool says_more(const char *symbol, const char *described) {
     size_t n = strlen(described);
-    if (n == 0) { /* a damaged file's: the search below has no end for it */
+    if (n == 0) { /* from a damaged file; the search below would not end */
         return symbol != NULL;
     }
     bool bare = strchr(described, '(') == NULL || strncmp(described, "operator()", 10) == 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
  * From a place in a module to functions, files and lines. The module's file must be the one that ran: its
- * build-id has to be the report's, or where there is none the file older than the report. Files come from
- * anywhere; a missing or hostile one gives an error. Ordinary code, for one thread.
+ * build-id is that of the report. Without a build-id, the file must be older than the report. Files are
+ * hostile input: a wrong one gives an error. One thread.
  */
 #ifndef SYMBOLIZER_H
 #define SYMBOLIZER_H
@@ -15,25 +14,24 @@
 struct symbolizer;
 
 struct symbolizer_options {
-    /* Where separate debug files are looked for, as in elfutils and gdb: colon-separated, NULL for
+    /* Folders of separate debug files, as in elfutils and gdb: colon-separated; NULL:
      * ":.debug:/usr/lib/debug". */
     const char *debug_path;
-    /* Ask the servers of $DEBUGINFOD_URLS too. Can take as long as a network does. */
+    /* Query the servers of $DEBUGINFOD_URLS too, which may take long. */
     bool debuginfod;
-    /* Opens a module's file by its path, as the report has it: the first, second ... that may be it, of which
-     * the build-id decides; -1: there is none left. NULL: the file of that name. */
+    /* Opens candidate number `which` for a module's file, by the path in the report; -1: no further one. The
+     * build-id selects among them. NULL: opens the path itself. */
     int (*open)(void *arg, const char *path, unsigned which);
     void *open_arg;
-    /* hangdog-name, which reads in this process's place what another user may have written: a file of the
-     * report's owner, or one that others than root and this user may exchange. NULL: this process reads
-     * all. */
+    /* Path of hangdog-name. It reads files that a user other than root and this one may have written, such as
+     * files of the report's owner. NULL: this process reads all files. */
     const char *worker;
 };
 
 struct symbol_query {
     const char *path;     /* the module's file */
     const char *build_id; /* lower-case hex; NULL: the module has none */
-    int64_t ran_s;   /* when it ran, by the wall clock: who has no build-id is known by no change since */
+    int64_t ran_s;   /* when it ran, by the wall clock; a file without build-id must be unchanged since */
     uint64_t offset; /* in the file's own numbering: the address in memory less the load bias */
     uint64_t start;  /* of the function, in the same numbering; 0: not known */
     bool exact;      /* offset is an instruction; else a return address, which is looked up at its call */
@@ -53,20 +51,20 @@ struct symbol {
 struct symbolizer *symbolizer_create(const struct symbolizer_options *o);
 void symbolizer_destroy(struct symbolizer *s);
 
-/* Before the places of one report. `owner`: the user that may have written its paths. All look-ups of the
- * report together may take SYMBOLIZER_SECONDS; what is left then has symbolizer_late for a reason. Without
- * this call there is no limit, and the owner is this user. */
+/* Call before the look-ups of one report. `owner`: the user that may have written the report's paths. All
+ * look-ups of the report may take SYMBOLIZER_SECONDS; later ones fail with the reason symbolizer_late.
+ * Without this call there is no limit, and the owner is this user. */
 #define SYMBOLIZER_SECONDS 20
 extern const char symbolizer_late[];
 void symbolizer_begin(struct symbolizer *s, uid_t owner);
 
-/* Since symbolizer_begin a look-up process could not be started, for want of memory or processes: the same
- * look-ups may do later. */
+/* True: since symbolizer_begin, a look-up process could not start for lack of memory or processes. The same
+ * look-ups may succeed later. */
 bool symbolizer_is_starved(const struct symbolizer *s);
 
-/* Fills `out`, innermost first; the last one is the function itself, those before it were inlined. Returns
- * how many; 0: nothing is known of this place, and *reason says why when it is the whole module that cannot
- * be read (a text that lives as long as the symbolizer), else it is NULL. */
+/* Fills `out`, innermost first: inlined functions, then the function itself. Returns their number; 0: not
+ * known. If the whole module cannot be read, *reason is the reason, a text that lives as long as the
+ * symbolizer; else NULL. */
 int symbolizer_resolve(struct symbolizer *s, const struct symbol_query *q, struct symbol out[SYMBOLS_MAX],
                        const char **reason);
 

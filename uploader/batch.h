@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reports that go out together. Ordinary code.
+ * Reports that are sent in one request. One thread.
  */
 #ifndef UPLOADER_BATCH_H
 #define UPLOADER_BATCH_H
@@ -15,8 +15,8 @@
 
 struct batch_item {
     char *path;
-    struct stat file;   /* as it was read: one that was written again since is not removed */
-    size_t start, size; /* of its line */
+    struct stat file;   /* when read: a file that has changed since is not removed */
+    size_t start, size; /* of the report's line in `lines` */
 };
 
 struct batch {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the user gave: an option, else a variable of the environment.
+ * A value that the user gave by an option, else by a variable of the environment.
  */
 #ifndef UPLOADER_GIVEN_H
 #define UPLOADER_GIVEN_H

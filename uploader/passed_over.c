@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* It goes on while the machine sleeps, and does not jump. */
+/* CLOCK_BOOTTIME counts suspended time too, and does not jump. */
 static int64_t now_s(void) {
     struct timespec now;
     return clock_gettime(CLOCK_BOOTTIME, &now) == 0 ? now.tv_sec : 0;
@@ -20,7 +20,7 @@ static struct passed_over_file *find(const struct passed_over *p, const char *pa
     return NULL;
 }
 
-/* One that was not refused again: its file is gone. */
+/* An entry that was not renewed for a day: the file is gone. */
 static struct passed_over_file *find_stale(const struct passed_over *p) {
     for (size_t i = 0; i < p->count; i++) {
         if (p->file[i].until_s + PASSED_OVER_DAY_S < now_s()) {

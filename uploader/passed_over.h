@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Files that `--watch` passes over for a while: the collector has refused them, or they are no reports. What
- * a clock or a limit refused may pass later; a later version of the collector may take the others. One
- * thread.
+ * Files that `--watch` skips for a while: the collector has refused them, or they are not reports. After a
+ * refusal because of a clock or a limit, a later try may succeed. A later version of the collector may accept
+ * the others. One thread.
  */
 #ifndef UPLOADER_PASSED_OVER_H
 #define UPLOADER_PASSED_OVER_H
@@ -22,7 +21,7 @@ struct passed_over {
     size_t count;
 };
 
-/* For so many seconds from now. True: it is new, or for another reason than before, and to be printed. */
+/* Skips the file for so many seconds. True: the file or the reason is new, and should be printed. */
 bool passed_over_add(struct passed_over *p, const char *path, const char *why, int64_t seconds);
 bool passed_over_is(const struct passed_over *p, const char *path);
 void passed_over_free(struct passed_over *p);

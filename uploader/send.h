@@ -47,7 +47,7 @@ struct sender *send_open_symbols(const char *url, const char *key, const char *c
 void send_set_address(struct sender *s, const char *address);
 void send_close(struct sender *s);
 const volatile sig_atomic_t *send_stop(const struct sender *s);
-/* It begins with http:// or https:// */
+/* True: the text starts with http:// or https:// */
 bool send_is_url(const char *text);
 
 #define SEND_OVER_BUDGET (-1) /* a status: the day has no bytes left for it, and nothing was sent */

@@ -41,7 +41,7 @@ static bool has_names(Elf *elf) {
     return false;
 }
 
-/* What the file lacks; NULL: nothing. */
+/* Reads the build-id. Returns what the file lacks; NULL: nothing. */
 static const char *read_elf(struct debug_file *f) {
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(f->fd, ELF_C_READ, NULL);
@@ -83,7 +83,7 @@ bool symbols_open_file(const char *path, struct debug_file *out, struct problem 
 #define RETRIES 5
 #define PERCENT 100
 
-/* What the collector has of a file. */
+/* The part of a file that the collector has. */
 struct at_collector {
     int64_t bytes;
     bool whole;
@@ -102,7 +102,7 @@ static bool read_state(const char *answer, struct at_collector *out) {
     return well;
 }
 
-/* Sends what is at `offset`; fills what the collector has then. */
+/* Sends one piece, and fills `there` from the answer. */
 static bool send_piece(struct sender *s, const struct symbols_options *o, const struct debug_file *f,
                        const char *piece, size_t bytes, struct at_collector *there, struct problem *why) {
     char address[2048];
@@ -131,8 +131,8 @@ static void show_progress(const char *path, const struct debug_file *f, int64_t 
     }
 }
 
-/* The first piece is empty: its answer says where to go on. An answer that brings the file no further ends
- * it. */
+/* The first piece is empty: the answer says at which offset to continue. An answer without progress ends the
+ * loop. */
 static bool send_file(struct sender *s, const struct symbols_options *o, const char *path,
                       const struct debug_file *f, struct problem *why) {
     char *piece = malloc(PIECE_BYTES);

@@ -56,7 +56,7 @@ static void settle(struct upload *u, const struct batch *b, size_t first, size_t
     size_t i;
     const json_t *item;
     if (refused == NULL) {
-        return; /* they are sent again, and stored once */
+        return; /* the next look sends them again, and the collector stores each once */
     }
     json_array_foreach(json_object_get(answer, "refused"), i, item) {
         json_int_t index = json_integer_value(json_object_get(item, "index"));

@@ -61,7 +61,7 @@ static int open_mapped(const struct live_process *p, const struct mapped_file *f
     struct stat st;
     snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", p->pid, (unsigned long)f->lo,
              (unsigned long)f->first_hi);
-    return ordinary_file_open(path, &st);
+    return regular_file_open(path, &st);
 }
 
 static int open_program(const struct live_threads *t, const struct mapped_file *f) {
@@ -71,7 +71,7 @@ static int open_program(const struct live_threads *t, const struct mapped_file *
         return -1;
     }
     snprintf(path, sizeof path, "/proc/%d/exe", t->process->pid);
-    return ordinary_file_open(path, &st);
+    return regular_file_open(path, &st);
 }
 
 /* ---- from memory ------------------------------------------------------------------------------ */

@@ -28,7 +28,7 @@
 static char *read_file(const char *path, size_t *bytes, struct problem *why) {
     struct stat st;
     size_t used = 0;
-    int fd = ordinary_file_open(path, &st);
+    int fd = regular_file_open(path, &st);
     if (fd < 0 && errno != 0) {
         int error = errno;
         report_set_unread(why, path, -error);
@@ -128,7 +128,7 @@ static int note_open(const char *path, const char *folder, struct stat *st) {
     if (made < 0) {
         return -1;
     }
-    int fd = ordinary_file_open(note, st);
+    int fd = regular_file_open(note, st);
     free(note);
     return fd;
 }
@@ -217,7 +217,7 @@ static size_t read_head(const char *path, char text[HEAD_BYTES + 1]) {
     struct stat st;
     char end[2];
     ssize_t n = 0;
-    int fd = ordinary_file_open(path, &st);
+    int fd = regular_file_open(path, &st);
     if (fd >= 0 && st.st_size > HEAD_BYTES && st.st_size <= FILE_BYTES_MAX &&
         pread(fd, end, sizeof end, st.st_size - (off_t)sizeof end) == sizeof end &&
         (end[1] == '}' || (end[0] == '}' && end[1] == '\n'))) {

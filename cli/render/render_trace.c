@@ -22,7 +22,7 @@ static int names_a_file(const char *name) {
 
 json_t *trace_load(const char *name) {
     struct stat st;
-    int fd = names_a_file(name) ? ordinary_file_open(name, &st) : -1;
+    int fd = names_a_file(name) ? regular_file_open(name, &st) : -1;
     FILE *file = fd >= 0 && st.st_size <= FILE_BYTES_MAX ? fdopen(fd, "r") : NULL;
     json_t *trace = file != NULL ? json_loadf(file, 0, NULL) : NULL; /* json_loadfd reads a byte a call */
     const char *format = json_string_value(json_object_get(trace, "format"));
