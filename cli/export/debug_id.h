@@ -10,8 +10,8 @@
 
 #define DEBUG_ID_BYTES 37
 
-/* "c0bcc3f1-9827-fe65-3058-404b2831d9e6" of a build-id in hexadecimal digits. A shorter one is filled up by
- * zeros. False: it is none, and the text is empty. */
+/* "c0bcc3f1-9827-fe65-3058-404b2831d9e6" of a build-id in hexadecimal digits. Fills a shorter build-id up
+ * with zeros. False: the text is not a build-id, and `out` is empty. */
 bool export_debug_id(char out[DEBUG_ID_BYTES], const char *build_id);
 /* The same for Breakpad: capital letters without dashes, and the age 0. */
 void export_breakpad_id(char out[DEBUG_ID_BYTES], const char *build_id);

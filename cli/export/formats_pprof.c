@@ -266,7 +266,7 @@ static void add_all(struct profile *p, const json_t *reports) {
     protobuf_put_uint(&p->out, DURATION, (uint64_t)duration);
     protobuf_put_uint(&p->out, PERIOD,
                       (uint64_t)export_number(json_object_get(first, "samples"), "interval_ns"));
-    json_object_foreach(p->strings.index, text, number) { /* they are in the order of their numbers */
+    json_object_foreach(p->strings.index, text, number) { /* the strings are in the order of their numbers */
         protobuf_put_bytes(&p->out, STRING_TABLE, text, strlen(text));
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A report as text in the form of Apple's spindump: a header, the heaviest stack, a call tree for
- * each thread with its time, the modules. For issue trackers and mail.
+ * A report as text for issue trackers and mail, in the form of Apple's spindump. It has a header, the
+ * heaviest stack, a call tree for each thread, and the modules.
  */
 #include "cli/export/formats.h"
 

@@ -47,7 +47,7 @@ void export_put_label(FILE *out, const char *before, const char *name, const cha
     free(plain);
 }
 
-/* "app="a",kind="hang",cause="cpu"" of a report; of its app alone where `kind` is not set. Caller frees. */
+/* "app="a",kind="hang",cause="cpu"" of a report; without `kind` only the app. The caller frees. */
 static char *labels_of(const json_t *report, bool kind) {
     char *text = NULL;
     size_t bytes = 0;

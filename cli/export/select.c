@@ -90,7 +90,8 @@ static void add_all(struct selection *s) {
         if (report == NULL && !report_is_gone(path)) {
             bool unread = errno == ENOMEM || access(path, R_OK) != 0;
             error_print(&why);
-            s->status = unread ? EXIT_ERROR : s->status; /* what is no report is missing in no answer */
+            s->status =
+                unread ? EXIT_ERROR : s->status; /* a file that is not a report is missing from no answer */
         } else if (report != NULL && passes(s, report)) {
             add(s, report, path);
         } else {

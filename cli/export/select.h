@@ -27,8 +27,8 @@ bool export_can_send(const struct export_options *o);
 /* Prints which formats --send is for. The exit status of a wrong use. */
 int export_refuse_send(void);
 
-/* An array of the reports that `named` means, `count` ids or files; none are named: the latest one, or with
- * --all, --app or --since each of the spool's. NULL with the exit status after an error. */
+/* An array of the reports that `named` means: `count` ids or files. Without names it is the latest report, or
+ * with --all, --app or --since each report of the spool. NULL after an error, with the exit status. */
 json_t *export_select(const struct export_options *o, char **named, int count, int *status);
 
 #endif

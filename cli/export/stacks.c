@@ -172,7 +172,7 @@ static bool add_path(struct builder *b, const json_t *tree, size_t leaf, int64_t
     return well;
 }
 
-/* What each node cost without its callees: the stacks follow each other in the tree's order. */
+/* Adds the own time of each node, without its callees. The stacks are in the order of the tree. */
 static bool add_tree(struct builder *b, const json_t *tree) {
     const json_t *nodes = json_object_get(tree, "nodes"), *node;
     size_t n = json_array_size(nodes), i;

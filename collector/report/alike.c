@@ -69,9 +69,9 @@ static size_t shared_by(const struct path *x) {
     return count;
 }
 
-/* `x` lacks functions that `y` has, and a build of `y`'s bug may lack them. A whole path lacks callers, or
- * few of the innermost ones: one may have ended by a call to a library, and a compiler gives the instructions
- * of an inlined function to its caller's lines. */
+/* `x` lacks functions that `y` has, and a build with the bug of `y` may lack them. A whole path may lack
+ * callers, or few of the innermost functions. The innermost function of `y` may have called a library last.
+ * Or the compiler gave its instructions to the caller's lines. */
 static bool is_build_of(const struct path *x, const struct path *y) {
     size_t first = 0;
     return is_within(x, y, &first) &&

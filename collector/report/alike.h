@@ -15,10 +15,10 @@
 
 #include <stdbool.h>
 
-/* In the order in which a path is chosen. */
+/* How alike two paths are, the least first. */
 enum alike {
     ALIKE_NOT,
-    ALIKE_PART,  /* one has all functions of the other, and both may lack some */
+    ALIKE_PART,  /* `a` or `b` has all functions of the other, and both may lack some */
     ALIKE_WHOLE, /* the same, and `b` is whole */
     ALIKE_SAME,  /* the same functions */
 };

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reads from behind the opening quote to behind the closing one. *at moves there, and `out` has the text's
- * *bytes in UTF-8. False: it is none, has more than `size` bytes, or a zero character. */
+/* Reads a text from behind the first quote to behind the last one. *at moves there, and `out` has the text's
+ * *bytes in UTF-8. False: not a text, more than `size` bytes, or a zero character. */
 bool fast_text_decode(const char **at, const char *end, char *out, size_t size, size_t *bytes);
 
 #endif

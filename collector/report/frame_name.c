@@ -42,7 +42,7 @@ static const char *matching_end(const char *p, char open, char close) {
     return p;
 }
 
-/* Template arguments follow a name; "operator<" and Rust's "<T as Trait>" are none. */
+/* Template arguments follow a name; "operator<" and Rust's "<T as Trait>" have no arguments. */
 static bool opens_arguments(const char *start, const char *p) {
     static const char word[] = "operator";
     size_t before = (size_t)(p - start);
@@ -75,7 +75,7 @@ static void copy_plain(const char *name, char out[FRAME_NAME_BYTES]) {
         } else if (*p == '(' && strncmp(p, "(anonymous", 10) != 0 && n > 0 && out[n - 1] != ' ') {
             const char *after = matching_end(p, '(', ')');
             after += strncmp(after, " const::", 8) == 0 ? 6 : 0;
-            if (strncmp(after, "::", 2) != 0) { /* f(int)::{lambda()#1} goes on */
+            if (strncmp(after, "::", 2) != 0) { /* a name such as f(int)::{lambda()#1} continues */
                 break;
             }
             p = after;

@@ -22,7 +22,9 @@ void frame_name_show(char name[FRAME_NAME_BYTES]);
 
 /* Of the standard library by its name, as frame_name gives it: it calls what the app gave it. */
 bool frame_name_is_glue(const char *name);
-/* What functions without a name are called, as frame_name gives it: "(anonymous)", "<lambda>", "operator". */
+/* The name, as frame_name gives it, is that of a function without a name: "(anonymous)", "<lambda>",
+ * "operator".
+ */
 bool frame_name_is_anonymous(const char *name);
 /* "f::{lambda}::operator" of a function of the standard library that calls f's lambda, as its template
  * arguments say; a compiler inlines the lambda into it. False: they say none. */
@@ -30,8 +32,8 @@ bool frame_name_of_lambda(const json_t *frame, char out[FRAME_NAME_BYTES]);
 /* "get" and "Cache::get" may be one function: debug information may lack what a function is in. */
 bool frame_name_equal(const char *a, const char *b);
 
-/* Each byte that is no part of a whole UTF-8 character becomes a question mark, as each control character
- * does: a text that was cut may end within a character. */
+/* Replaces control characters, and bytes that are no part of a whole UTF-8 character, by question marks. A
+ * truncated text may end within a character. */
 void frame_name_mend(char *text);
 
 #endif

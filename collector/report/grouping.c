@@ -22,24 +22,23 @@
 #define MOST 0.75 /* another hang of this bug may have less than half of the time here, but hardly less */
 #define SOME 0.25
 #define RING_MAX 8 /* threads of a deadlock */
-/* A report may come from anywhere, and its grouping costs a bounded time: frames of one stack and of all
- * stacks, and threads, at which it looks. The library writes 384 frames a stack before names are looked up,
- * and 256 threads. */
+/* A report may come from anywhere, so grouping reads a bounded number of frames of a stack, of frames in all,
+ * and of threads. The library writes 384 frames a stack, before inlined ones are added, and 256 threads. */
 #define STACK_LOOKED_AT 512
 #define FRAMES_LOOKED_AT 1024
 #define THREADS_LOOKED_AT 1000
 
-/* What is computed once for a report, and how many frames it may still cost. */
+/* Values computed once for a report, and how many more frames grouping may read. */
 struct look {
     const json_t *report;
-    double known; /* of the hang's time */
+    double known; /* the part of the hang's time with a stack */
     size_t frames_left;
 };
 
 /* The app's functions on a stack, the innermost first. */
 struct own_frame {
     char name[FRAME_NAME_BYTES];
-    char weight; /* of its time: as in alike.h */
+    char weight; /* the function's part of the time, as in alike.h */
     const json_t *frame;
 };
 
@@ -206,7 +205,7 @@ static void add_own_path(struct grouping *g, const json_t *report, const struct 
     }
 }
 
-/* What alike.h compares: the family is of the lines so far. */
+/* Sets the values that alike.h compares. The family is a hash of the lines so far. */
 static void set_frames(struct grouping *g, const struct own_path *path, const char *head) {
     char text[GROUPING_PATH_BYTES + 16];
     uint8_t hash[SHA256_BYTES];
@@ -257,7 +256,7 @@ static bool library_path_of(const struct look *look, const json_t *frames, const
         }
     }
     path->partial = false;
-    path->calls = true; /* one without a name, or the C library's */
+    path->calls = true; /* a function without a name, or of the C library */
     return first_of(path) != NULL;
 }
 
@@ -324,8 +323,8 @@ static void add_other(struct grouping *g, const json_t *report) {
     add_line(g, "call %.60s", json_text(cause, "syscall"));
 }
 
-/* Causes of a function's own work are one class. Which of them has the most time differs from machine to
- * machine: how many other programs want its CPU, what is in its memory already, and when a collector runs. */
+/* Causes of a function's own work are one class, since machines differ in which of them has the most time: in
+ * other programs on the CPU, in what is in memory already, in when a collector runs. */
 static const char *class_of(const char *cause) {
     static const struct {
         const char *word;

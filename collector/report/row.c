@@ -150,7 +150,8 @@ static bool compress_body(const char *text, size_t bytes, struct row *out) {
         free(body);
         return false;
     }
-    /* The bound is larger than the text: a batch would hold several times its bytes. */
+    /* The bound is larger than the text: without this, a batch would take several times its own size in
+     * memory. */
     out->body = realloc(body, out->body_bytes);
     return out->body != NULL;
 }

@@ -29,9 +29,9 @@ struct row {
     int64_t started_ms;           /* since 1970, UTC */
     int64_t duration_ms, used_ms; /* used: of a session, the time that it was in use */
     bool grouped, is_session;
-    bool is_hang;             /* its time is hung time */
+    bool is_hang;             /* HD_OF_RATE: the duration counts as time hung */
     bool hang_free;           /* of a session: no hang was in it */
-    size_t index, text_bytes; /* in the batch that it came in; of its JSON text */
+    size_t index, text_bytes; /* place in the batch; size of the JSON text */
     struct grouping group;
     unsigned char *body; /* zstd of the JSON text */
     size_t body_bytes;
@@ -56,7 +56,7 @@ struct row_stream;
 struct row_stream *row_stream_start(void *body, size_t bytes);
 /* Of the whole text. */
 size_t row_stream_text_bytes(const struct row_stream *s);
-/* About what the stream holds in memory. */
+/* About how much memory the stream takes, in bytes. */
 size_t row_stream_memory(const struct row_stream *s);
 /* The next piece of the text: its bytes, 0 at the end, -1: the body is damaged. */
 ssize_t row_stream_read(struct row_stream *s, char *to, size_t size);

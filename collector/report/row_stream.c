@@ -5,8 +5,8 @@
 
 #include "collector/report/row.h"
 
-/* The level of row.c has a window of 2 MiB; the decompressor adds a block of 128 KiB twice. A body of another
- * origin is none of ours. */
+/* The level of row.c has a window of 2 MiB; the decompressor adds a block of 128 KiB twice. A larger window
+ * means that another program made the body. */
 #define WINDOW_LOG 21
 #define WINDOW_BYTES (((size_t)1 << WINDOW_LOG) + ((size_t)256 << 10))
 
@@ -49,7 +49,7 @@ ssize_t row_stream_read(struct row_stream *s, char *to, size_t size) {
         if (ZSTD_isError(left)) {
             return -1;
         }
-        if (out.pos == 0 && (left == 0 || s->in.pos == before)) { /* it ends too early */
+        if (out.pos == 0 && (left == 0 || s->in.pos == before)) { /* the body ends too early */
             return -1;
         }
     }

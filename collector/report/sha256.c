@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 void sha256(const void *data, size_t bytes, uint8_t out[SHA256_BYTES]) {
-    /* It fails where the library refuses to work at all; a key without a hash would be anybody's. */
+    /* gnutls_hash_fast fails only where the library refuses all work. Without a hash, any key would pass. */
     if (gnutls_hash_fast(GNUTLS_DIG_SHA256, data, bytes, out) != 0) {
         abort();
     }
