@@ -92,7 +92,7 @@ void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_to
             hd_open_files_set(tools->proc_fd, thread, &known->descriptors, &now)) {
             known->seen.set = now;
             if (hd_wait_seen_evidence(&known->seen) !=
-                HD_EVIDENCE_CALL) { /* which stays, though a call closes its files */
+                HD_WAIT_EVIDENCE_CALL) { /* which stays, though a call closes its files */
                 read_kinds(tools, thread, &known->descriptors, &known->seen);
             }
         }

@@ -5,7 +5,7 @@
  * or one connected socket. */
 static enum hd_wait_evidence evidence_of_epoll(const uint32_t *of, uint32_t count) {
     bool pipes = of[HD_KIND_PIPE] > 0 && of[HD_KIND_PIPE] + of[HD_KIND_OWN_PIPE] == count;
-    return pipes || of[HD_KIND_CONNECTED] > 0 ? HD_EVIDENCE_CALL : HD_EVIDENCE_BY_KIND;
+    return pipes || of[HD_KIND_CONNECTED] > 0 ? HD_WAIT_EVIDENCE_CALL : HD_WAIT_EVIDENCE_BY_KIND;
 }
 
 /* Three cases are a call. Only pipes: GNU make waits so for its job server, of which it has both ends. A
@@ -18,19 +18,19 @@ static enum hd_wait_evidence evidence_of_set(const uint32_t *of, uint32_t count)
     bool single = count == 1 && sockets + of[HD_KIND_EVENTFD] == 1;
     bool child = of[HD_KIND_PIPE] > 0 && of[HD_KIND_PIPE] + wakers == open;
     if (count > 0 && (pipes || single || child)) {
-        return HD_EVIDENCE_CALL;
+        return HD_WAIT_EVIDENCE_CALL;
     }
     bool wakes = wakers > 0 && wakers < open && !(sockets == 1 && wakers == open - 1);
-    return of[HD_KIND_LOOPS] > 0 || wakes ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
+    return of[HD_KIND_LOOPS] > 0 || wakes ? HD_WAIT_EVIDENCE_BY_KIND : HD_WAIT_EVIDENCE_PLAIN;
 }
 
 enum hd_wait_evidence hd_kinds_evidence(const struct hd_kinds *kinds) {
     uint32_t of[HD_KINDS] = {0};
     if (kinds->library) {
-        return HD_EVIDENCE_BY_NAME;
+        return HD_WAIT_EVIDENCE_BY_NAME;
     }
     if (!kinds->known) {
-        return kinds->epoll ? HD_EVIDENCE_BY_KIND : HD_EVIDENCE_PLAIN;
+        return kinds->epoll ? HD_WAIT_EVIDENCE_BY_KIND : HD_WAIT_EVIDENCE_PLAIN;
     }
     for (uint32_t i = 0; i < kinds->count; i++) {
         of[kinds->kind[i]]++;

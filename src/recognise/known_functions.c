@@ -181,14 +181,14 @@ enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_mo
                                         const struct hd_frame *frames, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (is_request(hd_functions_at(known, m, names, frames[i].start))) {
-            return HD_EVIDENCE_REQUEST;
+            return HD_WAIT_EVIDENCE_REQUEST;
         }
     }
     uint32_t i = loop_frame(known, m, frames, count);
     if (i == count) {
-        return HD_EVIDENCE_PLAIN;
+        return HD_WAIT_EVIDENCE_PLAIN;
     }
-    return is_synchronous(known, m, frames, count, i) ? HD_EVIDENCE_REQUEST : HD_EVIDENCE_BY_NAME;
+    return is_synchronous(known, m, frames, count, i) ? HD_WAIT_EVIDENCE_REQUEST : HD_WAIT_EVIDENCE_BY_NAME;
 }
 
 bool hd_known_loop_encloses(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,

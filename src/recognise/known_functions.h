@@ -10,9 +10,9 @@
 #include "image/functions.h"
 #include "recognise/wait_evidence.h"
 
-/* The evidence of a wait's stack, innermost frame first. HD_EVIDENCE_REQUEST: a request-reply function is on
- * it. HD_EVIDENCE_BY_NAME: from the wait outward all frames are in one library, up to a loop function of that
- * library. The wait is then not inside a callback. Else HD_EVIDENCE_PLAIN. */
+/* The evidence of a wait's stack, innermost frame first. HD_WAIT_EVIDENCE_REQUEST: a request-reply function
+ * is on it. HD_WAIT_EVIDENCE_BY_NAME: from the wait outward all frames are in one library, up to a loop
+ * function of that library. The wait is then not inside a callback. Else HD_WAIT_EVIDENCE_PLAIN. */
 enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_modules *m,
                                         const struct hd_frame *frames, uint32_t count);
 

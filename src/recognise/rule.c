@@ -62,7 +62,7 @@ static bool is_for_its_files(const struct hd_rule_group *g, const struct hd_wait
 uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w) {
     uint32_t by_set = HD_RULE_NONE;
     uint32_t by_site = HD_RULE_NONE;
-    if (hd_wait_seen_evidence(w) == HD_EVIDENCE_REQUEST) {
+    if (hd_wait_seen_evidence(w) == HD_WAIT_EVIDENCE_REQUEST) {
         return HD_RULE_NONE;
     }
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
@@ -160,20 +160,20 @@ static bool is_absent(const struct hd_rule_group *g, uint64_t ns, uint64_t now_n
  * plain. */
 static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->order.last_own);
-    return g->evidence < HD_EVIDENCE_PLAIN || !over ? g->evidence : HD_EVIDENCE_PLAIN;
+    return g->evidence < HD_WAIT_EVIDENCE_PLAIN || !over ? g->evidence : HD_WAIT_EVIDENCE_PLAIN;
 }
 
 static bool is_candidate(const struct hd_rule_group *g) {
     bool waits_often = g->sums.waits >= LOOP_WAITS && g->sums.waited_ns >= LOOP_NS;
     return g->used && g->seen && !g->returns.inner && !g->files.closed &&
-           (g->evidence > HD_EVIDENCE_PLAIN || (g->evidence == HD_EVIDENCE_PLAIN && waits_often));
+           (g->evidence > HD_WAIT_EVIDENCE_PLAIN || (g->evidence == HD_WAIT_EVIDENCE_PLAIN && waits_often));
 }
 
 /* Of two candidates with evidence the one nearer to the root is better: the other waits inside its turn. */
 static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group *a,
                       const struct hd_rule_group *b, uint64_t now_ns) {
     const struct hd_rule_group *loop = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
-    if (a->evidence > HD_EVIDENCE_PLAIN && b->evidence > HD_EVIDENCE_PLAIN) {
+    if (a->evidence > HD_WAIT_EVIDENCE_PLAIN && b->evidence > HD_WAIT_EVIDENCE_PLAIN) {
         bool nearer = is_nearer(&b->sites.own, &a->sites.own);
         bool farther = is_nearer(&a->sites.own, &b->sites.own);
         if (nearer || farther || a == loop || b == loop) {
@@ -193,13 +193,13 @@ static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_grou
     if (old->files.closed) {
         return !is_deeper(&old->sites.own, &g->sites.own) || absent;
     }
-    if (g->evidence > HD_EVIDENCE_PLAIN && old->evidence == HD_EVIDENCE_PLAIN) {
+    if (g->evidence > HD_WAIT_EVIDENCE_PLAIN && old->evidence == HD_WAIT_EVIDENCE_PLAIN) {
         return !r->certain || !is_deeper(&old->sites.own, &g->sites.own);
     }
-    if (g->evidence > HD_EVIDENCE_PLAIN && is_nearer(&old->sites.own, &g->sites.own)) {
+    if (g->evidence > HD_WAIT_EVIDENCE_PLAIN && is_nearer(&old->sites.own, &g->sites.own)) {
         return true;
     }
-    if (g->evidence == HD_EVIDENCE_PLAIN && evidence_now(r, old, now_ns) > HD_EVIDENCE_PLAIN) {
+    if (g->evidence == HD_WAIT_EVIDENCE_PLAIN && evidence_now(r, old, now_ns) > HD_WAIT_EVIDENCE_PLAIN) {
         absent = is_absent(old, ABSENT_LONG_NS, now_ns);
     }
     return absent && g->sums.waited_ns > old->sums.waited_ns;
@@ -226,7 +226,8 @@ static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
     bool aged = now_ns - r->since_ns >= CERTAIN_NS;
     r->outside.recently &= !aged;
-    r->certain |= aged || (g->evidence > HD_EVIDENCE_PLAIN && g->returns.returned && !r->outside.recently);
+    r->certain |=
+        aged || (g->evidence > HD_WAIT_EVIDENCE_PLAIN && g->returns.returned && !r->outside.recently);
 }
 
 /* Without a certain loop this is a batch program, which closes one connection and opens the next. */

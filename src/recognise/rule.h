@@ -104,7 +104,8 @@ static inline bool hd_rule_certain(const struct hd_rule_state *r) {
 
 /* The loop has evidence, and the thread has not left it: a freeze is reported before the loop is certain. */
 static inline bool hd_rule_has_evidence(const struct hd_rule_state *r) {
-    return r->loop != HD_RULE_NONE && r->group[r->loop].evidence > HD_EVIDENCE_PLAIN && !r->outside.recently;
+    return r->loop != HD_RULE_NONE && r->group[r->loop].evidence > HD_WAIT_EVIDENCE_PLAIN &&
+           !r->outside.recently;
 }
 
 /* If the program ends now, hangs of the loop count: it is certain, has evidence, or returned from a long

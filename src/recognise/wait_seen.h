@@ -58,7 +58,7 @@ enum hd_wait_evidence hd_wait_seen_evidence(const struct hd_wait_seen *w);
 
 /* False: names decide, and the kinds need not be read. */
 static inline bool hd_wait_seen_needs_kinds(const struct hd_wait_seen *w) {
-    return w->stack.names == HD_EVIDENCE_PLAIN;
+    return w->stack.names == HD_WAIT_EVIDENCE_PLAIN;
 }
 
 #endif

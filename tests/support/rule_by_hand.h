@@ -44,9 +44,9 @@ static inline struct hd_set set_of(uint64_t a, uint64_t b, uint64_t c, uint64_t 
 
 /* The same wait with functions on its stack, or descriptors, that are this evidence. */
 static inline struct hd_wait_seen with_evidence(struct hd_wait_seen w, enum hd_wait_evidence e) {
-    if (e == HD_EVIDENCE_BY_KIND) {
+    if (e == HD_WAIT_EVIDENCE_BY_KIND) {
         w.kinds = (struct hd_kinds){.known = true, .epoll = true};
-    } else if (e == HD_EVIDENCE_CALL) {
+    } else if (e == HD_WAIT_EVIDENCE_CALL) {
         w.kinds = (struct hd_kinds){.known = true, .count = 1, .kind = {HD_KIND_PIPE}};
     } else {
         w.stack.names = (int8_t)e;
@@ -75,7 +75,7 @@ static inline enum hd_wait_verdict wait_at(struct hd_set set, uint64_t place, ui
 
 static inline enum hd_wait_verdict wait_asking(struct hd_set set, uint64_t place, uint64_t sp, uint64_t ms) {
     struct hd_wait_seen w = {.set = set, .at = {.stack_hash = place, .sp = sp}};
-    w = with_evidence(w, HD_EVIDENCE_REQUEST);
+    w = with_evidence(w, HD_WAIT_EVIDENCE_REQUEST);
     return wait_seen(&w, ms);
 }
 

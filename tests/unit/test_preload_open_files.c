@@ -141,13 +141,13 @@ static void closed_descriptors_are_nothing_that_a_loop_waits_for(void **state) {
     assert_int_equal(pipe(own), 0);
     assert_int_equal(pipe(child), 0);
     struct hd_wait_descriptors waits = {.fds = 2, .fd = {own[0], child[0]}};
-    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
+    assert_int_equal(evidence_of(&waits), HD_WAIT_EVIDENCE_CALL);
     close(child[0]);
     close(child[1]);
-    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
+    assert_int_equal(evidence_of(&waits), HD_WAIT_EVIDENCE_CALL);
     close(own[0]);
     close(own[1]);
-    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
+    assert_int_equal(evidence_of(&waits), HD_WAIT_EVIDENCE_CALL);
 }
 
 /* bash reads a pipe by the number of its standard input, and has that back when the worker comes late. */
@@ -156,7 +156,7 @@ static void a_number_that_is_dev_null_by_now_says_nothing_for_a_loop(void **stat
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_true(null >= 0);
     struct hd_wait_descriptors waits = {.fds = 1, .fd = {null}};
-    assert_int_equal(evidence_of(&waits), HD_EVIDENCE_CALL);
+    assert_int_equal(evidence_of(&waits), HD_WAIT_EVIDENCE_CALL);
     close(null);
 }
 

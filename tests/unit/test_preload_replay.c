@@ -160,8 +160,8 @@ static struct hd_kinds kinds_of(const struct line *l) {
 }
 
 static struct hd_wait_seen seen_of(const struct replay *r, const struct line *l) {
-    static const int8_t names[] = {HD_EVIDENCE_PLAIN, HD_EVIDENCE_REQUEST, HD_EVIDENCE_BY_NAME,
-                                   HD_EVIDENCE_REQUEST};
+    static const int8_t names[] = {HD_WAIT_EVIDENCE_PLAIN, HD_WAIT_EVIDENCE_REQUEST, HD_WAIT_EVIDENCE_BY_NAME,
+                                   HD_WAIT_EVIDENCE_REQUEST};
     const struct place *p = &r->place[l->place];
     assert_in_range(l->asks, 0, 3);
     return (struct hd_wait_seen){

@@ -86,7 +86,7 @@ static void see(const struct hd_wait_seen *w) {
 
 static void a_loop_with_evidence_is_known_while_its_first_wait_lasts(void **state) {
     (void)state;
-    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_WAIT_EVIDENCE_BY_KIND);
     see(&own);
     assert_true(hd_rule_has_evidence(&rule));
     assert_false(hd_rule_certain(&rule));
@@ -95,7 +95,7 @@ static void a_loop_with_evidence_is_known_while_its_first_wait_lasts(void **stat
 
 static void a_loop_with_evidence_is_certain_once_its_place_waits_again(void **state) {
     (void)state;
-    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_WAIT_EVIDENCE_BY_KIND);
     wait_seen(&own, 10);
     assert_false(hd_rule_certain(&rule));
     wait_seen(&own, 10);
@@ -105,7 +105,7 @@ static void a_loop_with_evidence_is_certain_once_its_place_waits_again(void **st
 /* A callback that blocks for nine tenths of the time, from the first turn on. */
 static void a_call_that_blocks_for_longer_than_the_loop_waits_is_busy(void **state) {
     (void)state;
-    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_WAIT_EVIDENCE_BY_KIND);
     for (int i = 0; i < 20; i++) {
         see(&own);
         assert_int_equal(wait_seen(&own, 10), HD_WAIT_IDLE);
@@ -115,7 +115,7 @@ static void a_call_that_blocks_for_longer_than_the_loop_waits_is_busy(void **sta
 
 static void a_call_by_kind_is_no_loop_however_often_it_returns(void **state) {
     (void)state;
-    struct hd_wait_seen call = evident(900, 1, MAIN_SP, HD_EVIDENCE_CALL);
+    struct hd_wait_seen call = evident(900, 1, MAIN_SP, HD_WAIT_EVIDENCE_CALL);
     for (int i = 0; i < 100; i++) {
         see(&call);
         assert_int_equal(wait_seen(&call, 300), HD_WAIT_UNKNOWN);
@@ -126,8 +126,8 @@ static void a_call_by_kind_is_no_loop_however_often_it_returns(void **state) {
 /* A private loop in start-up, then the program's own. */
 static void of_two_with_evidence_the_one_nearer_to_the_root_wins_at_once(void **state) {
     (void)state;
-    struct hd_wait_seen inner = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_EVIDENCE_BY_NAME);
-    struct hd_wait_seen outer = evident(EPOLL + 2, 2, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen inner = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_WAIT_EVIDENCE_BY_NAME);
+    struct hd_wait_seen outer = evident(EPOLL + 2, 2, MAIN_SP, HD_WAIT_EVIDENCE_BY_KIND);
     for (int i = 0; i < 50; i++) {
         wait_seen(&inner, 1000);
     }
@@ -139,7 +139,7 @@ static void of_two_with_evidence_the_one_nearer_to_the_root_wins_at_once(void **
 
 static void a_loop_with_evidence_succeeds_a_plain_one_that_is_not_certain(void **state) {
     (void)state;
-    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP - 900, HD_WAIT_EVIDENCE_BY_KIND);
     a_loop_of(1);
     see(&own);
     assert_int_equal(wait_seen(&own, 1), HD_WAIT_IDLE);
@@ -296,10 +296,10 @@ static struct hd_wait_seen enclosed(uint64_t object, uint64_t sp, enum hd_wait_e
 /* asyncio.run, g_main_loop_run, and then work with children. */
 static void a_wait_where_the_loops_function_is_not_says_that_it_is_over(void **state) {
     (void)state;
-    struct hd_wait_seen own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_ENCLOSED);
-    struct hd_wait_seen before = enclosed(2, MAIN_SP - 10, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
-    struct hd_wait_seen callback = enclosed(3, MAIN_SP - 900, HD_EVIDENCE_REQUEST, HD_ENCLOSED);
-    struct hd_wait_seen after = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_REQUEST, HD_NOT_ENCLOSED);
+    struct hd_wait_seen own = enclosed(1, MAIN_SP, HD_WAIT_EVIDENCE_BY_NAME, HD_ENCLOSED);
+    struct hd_wait_seen before = enclosed(2, MAIN_SP - 10, HD_WAIT_EVIDENCE_CALL, HD_NOT_ENCLOSED);
+    struct hd_wait_seen callback = enclosed(3, MAIN_SP - 900, HD_WAIT_EVIDENCE_REQUEST, HD_ENCLOSED);
+    struct hd_wait_seen after = enclosed(4, MAIN_SP - 20, HD_WAIT_EVIDENCE_REQUEST, HD_NOT_ENCLOSED);
     see(&own); /* of what waited before it the rule hears later */
     wait_seen(&before, 10);
     assert_false(hd_rule_is_over(&rule));
@@ -319,8 +319,8 @@ static void a_wait_where_the_loops_function_is_not_says_that_it_is_over(void **s
 /* A program that calls one turn after the other works in between. A stack that is not whole says nothing. */
 static void a_loop_that_no_function_encloses_is_not_over(void **state) {
     (void)state;
-    struct hd_wait_seen own = enclosed(1, MAIN_SP, HD_EVIDENCE_BY_NAME, HD_NOT_ENCLOSED);
-    struct hd_wait_seen call = enclosed(4, MAIN_SP - 20, HD_EVIDENCE_CALL, HD_NOT_ENCLOSED);
+    struct hd_wait_seen own = enclosed(1, MAIN_SP, HD_WAIT_EVIDENCE_BY_NAME, HD_NOT_ENCLOSED);
+    struct hd_wait_seen call = enclosed(4, MAIN_SP - 20, HD_WAIT_EVIDENCE_CALL, HD_NOT_ENCLOSED);
     wait_seen(&own, 10);
     wait_seen(&own, 10);
     wait_seen(&call, 1000);
@@ -339,13 +339,13 @@ static void a_loop_that_no_function_encloses_is_not_over(void **state) {
 
 static void a_loop_whose_descriptors_are_closed_is_over_until_it_waits_for_others(void **state) {
     (void)state;
-    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    struct hd_wait_seen own = evident(EPOLL + 1, 1, MAIN_SP, HD_WAIT_EVIDENCE_BY_KIND);
     wait_seen(&own, 10);
     wait_seen(&own, 10);
     assert_false(hd_rule_is_over(&rule));
     hd_rule_closed(&rule);
     assert_true(hd_rule_is_over(&rule));
-    own = evident(EPOLL + 2, 1, MAIN_SP, HD_EVIDENCE_BY_KIND);
+    own = evident(EPOLL + 2, 1, MAIN_SP, HD_WAIT_EVIDENCE_BY_KIND);
     wait_seen(&own, 10);
     assert_false(hd_rule_is_over(&rule));
 }

@@ -222,7 +222,7 @@ static void an_epoll_loop_is_known_at_its_first_wait_and_certain_when_it_returns
     assert_true(loop.at.stack_hash != 0 && loop.at.depth > 0);
     assert_true(hd_set_is_epoll(&loop.set));
     assert_int_equal(loop.stack.enclosed, HD_NOT_ENCLOSED);
-    assert_int_equal(hd_wait_seen_evidence(&loop), HD_EVIDENCE_BY_KIND);
+    assert_int_equal(hd_wait_seen_evidence(&loop), HD_WAIT_EVIDENCE_BY_KIND);
     assert_int_equal(verdict_on(&loop), HD_WAIT_IDLE);
     assert_int_equal(hd_judge_certainty(&judge), HD_RECORD_LOOP_LIKELY);
     ended(&loop);
@@ -230,7 +230,7 @@ static void an_epoll_loop_is_known_at_its_first_wait_and_certain_when_it_returns
     send_byte(event[1]);
     struct hd_wait_seen call = see_wait(pid, is_poll);
     assert_true(call.at.sp < loop.at.sp && call.at.depth > loop.at.depth);
-    assert_int_equal(hd_wait_seen_evidence(&call), HD_EVIDENCE_CALL);
+    assert_int_equal(hd_wait_seen_evidence(&call), HD_WAIT_EVIDENCE_CALL);
     assert_int_equal(verdict_on(&call), HD_WAIT_BUSY);
     ended(&call);
 
@@ -249,7 +249,7 @@ static void a_child_that_only_reads_a_pipe_has_no_loop(void **state) {
     pid_t pid = start_child(child_without_a_loop);
     for (unsigned i = 0; i < 4; i++) {
         struct hd_wait_seen call = see_wait(pid, is_poll);
-        assert_int_equal(hd_wait_seen_evidence(&call), HD_EVIDENCE_CALL);
+        assert_int_equal(hd_wait_seen_evidence(&call), HD_WAIT_EVIDENCE_CALL);
         assert_int_equal(verdict_on(&call), HD_WAIT_UNKNOWN);
         ended(&call);
         send_byte(reply[1]);

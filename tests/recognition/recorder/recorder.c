@@ -328,8 +328,9 @@ static void put_frame(const struct frame *f, uint64_t below) {
 
 /* What the tables of names say, of the stack with the recorder's own frames below. */
 static void put_names(const struct frame *frames, uint32_t n, bool whole) {
-    static const char evidence[] = {
-        [HD_EVIDENCE_REQUEST + 2] = '1', [HD_EVIDENCE_PLAIN + 2] = '0', [HD_EVIDENCE_BY_NAME + 2] = '2'};
+    static const char evidence[] = {[HD_WAIT_EVIDENCE_REQUEST + 2] = '1',
+                                    [HD_WAIT_EVIDENCE_PLAIN + 2] = '0',
+                                    [HD_WAIT_EVIDENCE_BY_NAME + 2] = '2'};
     struct hd_frame all[FRAMES_MAX];
     for (uint32_t i = 0; i < n; i++) {
         all[i] = (struct hd_frame){.pc = frames[i].pc, .start = frames[i].start, .trust = frames[i].trust};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the worker is told of a thread's waits, and the rule by it, as long as no stack needs to be read: when
- * it is due, when a wait ended, which owner a place in the table has.
+ * The table of a thread's waits and the worker's judgement of it, without stacks to read: when a judgement is
+ * due, and which key an entry has.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static struct hd_wait_table *waits;
 static struct hd_recognition *g;
 static struct hd_record record;
 
-/* A thread, and one place of its, which waits by an epoll instance, and whose stack was read. */
+/* A thread with one entry: it waits for an epoll instance, and the worker has read its stack. */
 static int start(void **state) {
     (void)state;
     memset(&watch, 0, sizeof watch);
@@ -65,17 +65,17 @@ static void judges_a_loop_after_waits_and_rarely_once_certain(void **state) {
     assert_true(hd_recognition_due(waits, g->progress.judged_ns + 10000 * MS));
 }
 
-/* A signal handler jumped out of it once: its place was odd for ever, and no stack of it was taken. */
-static void a_place_that_was_left_half_made_is_whole_when_it_is_made_again(void **state) {
+/* A signal handler jumps out of it. The entry's number was odd for ever, and the thread copied no stack. */
+static void an_entry_that_was_made_by_half_is_complete_when_it_is_made_again(void **state) {
     (void)state;
-    const struct hd_wait_call set = {.epoll = 3};
+    const struct hd_wait_call call = {.epoll = 3};
     waits->entry[0].uses = 5;
     waits->slow_path = true;
     hd_wait_jumped(waits);
     assert_false(waits->slow_path);
-    assert_ptr_equal(hd_wait_table_find(waits, 77, &set, 4096), &waits->entry[0]);
+    assert_ptr_equal(hd_wait_table_find(waits, 77, &call, 4096), &waits->entry[0]);
     assert_int_equal(waits->entry[0].uses, 6);
-    assert_ptr_equal(hd_wait_table_find(waits, 77, &set, 4096), &waits->entry[0]);
+    assert_ptr_equal(hd_wait_table_find(waits, 77, &call, 4096), &waits->entry[0]);
     assert_int_equal(waits->entry[0].uses, 6);
 }
 
@@ -83,7 +83,7 @@ int main(void) {
 #define CASE(f) cmocka_unit_test_setup(f, start)
     const struct CMUnitTest tests[] = {
         CASE(judges_a_loop_after_waits_and_rarely_once_certain),
-        CASE(a_place_that_was_left_half_made_is_whole_when_it_is_made_again),
+        CASE(an_entry_that_was_made_by_half_is_complete_when_it_is_made_again),
     };
-    return cmocka_run_group_tests_name("told", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("waits", tests, NULL, NULL);
 }
