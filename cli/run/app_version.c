@@ -14,13 +14,14 @@
 
 #include "cli/base/path.h"
 
-#define LEVELS_MAX 9         /* folders in which a file is looked for: the first one, and eight above */
-#define BYTES_MAX (1L << 20) /* of a file that is read; dpkg's is not limited */
+#define LEVELS_MAX 9         /* folders to search: the first one, and eight above */
+#define BYTES_MAX (1L << 20) /* largest file to read, except dpkg's */
 #define COMMIT_DIGITS 12
 
-/* Paths are static: the user may limit the stack to 64 KiB, and one thread alone runs this. */
+/* Paths are static variables, since the user may limit the stack to 64 KiB. Only one thread runs this code.
+ */
 
-/* Never waits: a pipe or a device is not read. NULL: it cannot be read. */
+/* Opens only a regular file, since a pipe or a device could block. NULL: cannot be read. */
 static FILE *open_regular(const char *path, long bytes_max) {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -113,7 +113,7 @@ struct watched {
     struct previous previous;
     struct take_reports taker;
     struct reporter_options reporter;
-    const char *spare; /* the spool, where it is of this run alone; else NULL */
+    const char *spare; /* the spool, if only this run uses the folder; else NULL */
 };
 
 static void choose_reporting(struct watched *w, const char *spool) {
@@ -163,7 +163,7 @@ static int start(struct watched *w, const char *spool, const char *preload) {
     return 0;
 }
 
-/* What the program left becomes reports, and the reporter gets a copy of its records. */
+/* Turns the program's records into reports, and gives the reporter a copy of the records. */
 static void settle(struct watched *w) {
     struct runner *r = &w->runner;
     struct reporter_shared *shared = r->reporter.reporter.shared;

@@ -32,12 +32,13 @@ static int reserve_space(int fd) {
 int exec_mode_prepare(struct exec_mode *e, const struct hd_record_options *options) {
     char id[37], made[sizeof e->path];
     hd_uuid_text(options->session, id);
-    snprintf(made, sizeof made, "%s/.%s.tmp", options->spool, id); /* no run takes it for a dead program's */
+    snprintf(made, sizeof made, "%s/.%s.tmp", options->spool,
+             id); /* not the name of a record yet, so that no other run settles the file */
     snprintf(e->path, sizeof e->path, "%s/.%s" ORPHAN_SUFFIX, options->spool, id);
     e->fd = temp_file_open(made);
     e->record = NULL;
     int rc = e->fd < 0 ? e->fd : 0;
-    /* It is locked by now, if it can be: without a lock no run knows when the program is dead. */
+    /* The file must be locked before the rename: the lock shows other runs that the program lives. */
     if (rc == 0 && flock(e->fd, LOCK_EX | LOCK_NB) == 0 && (rc = reserve_space(e->fd)) == 0) {
         e->record = map_table(e->fd);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * hangdog run --exec: the program takes the place of this process, and no runner stays. Its record is a file
- * in the spool, locked as long as the program has it: the next run with this spool settles a dead program's
+ * hangdog run --exec: the program replaces this process, and no runner stays. The record is a file in the
+ * spool, which the program keeps locked. The next run with this spool settles the record of a dead program
  * (cli/settle/orphans.h).
  */
 #ifndef CLI_EXEC_MODE_H

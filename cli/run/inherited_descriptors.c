@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ordinary code: letting go of the program's descriptors.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/run/inherited_descriptors.h"
 
 #include <dirent.h>
@@ -39,7 +36,8 @@ void inherited_find(void) {
     }
     for (const struct dirent *e; added && (e = readdir(dir)) != NULL;) {
         int fd = (int)strtol(e->d_name, NULL, 10);
-        bool ours = fd == dirfd(dir) || (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0; /* it came through an exec */
+        bool ours = fd == dirfd(dir) ||
+                    (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0; /* an inherited descriptor has no FD_CLOEXEC */
         added = fd <= STDERR_FILENO || ours || add(fd);
     }
     closedir(dir);
@@ -59,8 +57,8 @@ static bool has_posix_lock(int fd) {
     return has;
 }
 
-/* A POSIX lock that was taken before exec is ours, not our child's, and gone when any descriptor of its file
- * is closed: these stay. `locked`: the files of those through which one was taken. */
+/* True: a close of `fd` would release a POSIX lock. A lock from before the exec belongs to this process, not
+ * to the program, and any close of the file releases the lock. `locked`: the files with such a lock. */
 static bool keeps_a_lock(int fd, const struct stat *locked, size_t locks) {
     struct stat st;
     bool keeps = false;

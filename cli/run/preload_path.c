@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ordinary code: the preload library's path. The loader divides LD_PRELOAD at colons and spaces and expands
- * what begins with a dollar sign, and there is no way to quote: an installation below such a folder is
- * reached through a link, in a folder of this user's that is the same for every run and stays, so that the
- * program finds it whenever it executes another.
+ * The loader splits LD_PRELOAD at colons and spaces, expands words that start with a dollar sign, and knows
+ * no quotes. A path with such a character is replaced by a link in a folder of this user. The folder is the
+ * same for every run and stays: the program needs the link whenever it executes another program.
  */
 #include "cli/run/preload_path.h"
 
@@ -17,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One that is cut at its end is no file's. Nothing is resolved: the folder has no links in it. */
+/* Appends `relative` to `folder`, by text only: `folder` has no symbolic links. A truncated path names no
+ * file. */
 static void path_from(const char *folder, const char *relative, char *path, size_t size) {
     size_t n = strlen(folder);
     for (; strncmp(relative, "../", 3) == 0; relative += 3) {
@@ -27,8 +27,8 @@ static void path_from(const char *folder, const char *relative, char *path, size
     snprintf(path, size, "%.*s/%s", (int)n, folder, relative);
 }
 
-/* Beside this command: where it was installed as configured, where it was built, or where packages have it.
- * The loader would tell the program that it cannot read it. */
+/* Searches relative to this command: the configured folder, the build folder, and the folders of packages.
+ * Checks that the file can be read, since the loader would print an error into the program's stderr. */
 static bool find_near_binary(char *path, size_t size, struct problem *why) {
     static const char *const places[] = {
         PRELOAD_FOLDER "/" PRELOAD_FILE, "../lib/" PRELOAD_FILE, "../lib/hangdog/" PRELOAD_FILE,
@@ -36,7 +36,7 @@ static bool find_near_binary(char *path, size_t size, struct problem *why) {
     static const char self[] = "/proc/self/exe";
     char own[PATH_MAX];
     ssize_t n = readlink(self, own, sizeof own - 1);
-    if (n <= 0) { /* how it was called would tell, but a watch looks into /proc all the time */
+    if (n <= 0) { /* argv[0] would do here, but a watch needs /proc anyway */
         error_set(why, "cannot read %s: %s", self, strerror(errno));
         if (errno == ENOENT) {
             error_try(why, "mount -t proc proc /proc");
@@ -66,14 +66,14 @@ static bool can_be_listed(const char *path) {
     return strpbrk(path, " :$") == NULL;
 }
 
-/* The folder is ours alone: nobody else can have put another library there. */
+/* Makes or checks a folder in which no other user can write, and so cannot replace the library. */
 static int make_private(const char *folder) {
     struct stat st;
     bool made = mkdir(folder, 0700) == 0;
     if ((!made && errno != EEXIST) || lstat(folder, &st) != 0) {
         return -errno;
     }
-    if (made && (st.st_mode & 0700) != 0700) { /* a umask may mask the owner's bits */
+    if (made && (st.st_mode & 0700) != 0700) { /* the umask may have cleared bits of the owner */
         chmod(folder, 0700);
     }
     return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0 ? 0 : -EPERM;
@@ -87,14 +87,14 @@ static int make_link(const char *to, const char *folder) {
     }
     snprintf(path, sizeof path, "%s/%s", folder, PRELOAD_FILE);
     ssize_t n = readlink(path, there, sizeof there - 1);
-    if (n >= 0) { /* another path with the same hash is not met */
+    if (n >= 0) { /* -EEXIST: another path has the same hash */
         there[n] = '\0';
         return strcmp(there, to) == 0 ? 0 : -EEXIST;
     }
     return symlink(to, path) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-/* A path without them that leads to the library at `real`. */
+/* Makes a link to the library at `real`, and writes a path that LD_PRELOAD can contain. */
 static int link_to(const char *real, char *path, size_t size) {
     const char *run = getenv("XDG_RUNTIME_DIR");
     uint64_t hash = 0xcbf29ce484222325ULL;

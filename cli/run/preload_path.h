@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the library is that goes into the program. Ordinary code.
+ * Finds the preload library. Main thread.
  */
 #ifndef CLI_PRELOAD_PATH_H
 #define CLI_PRELOAD_PATH_H
@@ -12,7 +12,7 @@
 
 #define PRELOAD_FILE "libhangdog-preload.so"
 
-/* A path of it that LD_PRELOAD can hold. False, and why. */
+/* A path of the library that LD_PRELOAD can contain. False, and why. */
 bool preload_path(char *path, size_t size, struct problem *why);
 
 #endif

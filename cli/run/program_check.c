@@ -177,11 +177,12 @@ static bool gives_capabilities(const char *path) {
            (n >= (ssize_t)XATTR_CAPS_SZ_2 && caps.data[1].permitted != 0);
 }
 
-/* What makes the kernel tell the loader that the process is not to be trusted with its environment. */
+/* True: exec raises privileges (AT_SECURE), so the loader ignores the environment. `what`: the reason. */
 static bool gains_privileges(const char *path, const char **what) {
     struct stat st;
     struct statvfs fs;
-    bool bits = proc_number(0, "NoNewPrivs:", 10) != 1; /* prctl may be the end of us: a filter */
+    bool bits =
+        proc_number(0, "NoNewPrivs:", 10) != 1; /* not by prctl, which a seccomp filter may punish by death */
     if (stat(path, &st) != 0 || statvfs(path, &fs) != 0) {
         return false;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file that a program's name stands for, and whether its process can be watched. Ordinary code.
+ * Finds a program's file, and checks whether the program can be watched. Main thread; reads files only.
  */
 #ifndef CLI_PROGRAM_CHECK_H
 #define CLI_PROGRAM_CHECK_H
@@ -11,26 +11,26 @@
 
 #include "cli/base/error.h"
 
-/* Where execvp will find the program; false: nowhere. */
+/* The path that execvp will use; false: no such program. */
 bool program_find(const char *program, char *path, size_t size);
 
-/* The ELF file that the kernel will execute: the program's, or that of its script's interpreter; false: none.
- */
+/* The ELF file that the kernel will execute: the program, or the interpreter of a script. False: no such
+ * file. */
 bool program_executed(const char *program, char path[PATH_MAX]);
 
-/* False, and why, when it is certain that our library would not be loaded by this program, or would see
- * nothing of it: it is static, of Go, of another architecture or C library, or gets privileges. True when
- * nothing speaks against it, also for what cannot be read or does not exist: running it will tell. */
+/* False, and why: the program certainly does not load the preload, or shows nothing to it. Examples: a static
+ * program, one of Go, one of another architecture or C library, one that gains privileges. True also for a
+ * file that is missing or unreadable: the run will show the error. */
 bool program_can_be_watched(const char *program, struct problem *why);
 
-/* The program that a command's words run: the first one, or what the loader is told to run by it. */
+/* The program that a command line runs: the first word, or the program that a loader gets as an argument. */
 const char *program_named(char *const *words);
 
-/* True, and which, when the program is there and what is to run it is not: a script's interpreter, or the
- * loader. The kernel says of both that there is no such file. */
+/* True, and which: the program exists, but its script interpreter or its loader does not. The kernel's error
+ * is "no such file" for both. */
 bool program_lacks(const char *program, struct problem *what);
 
-/* The file begins as a program or a script does: it may only lack the right to be run. */
+/* True: the file has the format of a program or a script, and may lack only the permission to execute. */
 bool program_begins_as_one(const char *path);
 
 #endif

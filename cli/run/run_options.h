@@ -18,21 +18,21 @@ struct run_options {
     long reports_per_day, reports_per_fingerprint; /* 0: any number */
     const char *spool, *name;                      /* spool: NULL, the default; name: the app's */
     const char *app_version, *environment;         /* options; NULL: not given */
-    struct app_identity app;                       /* what the options and the defaults make of all three */
+    struct app_identity app; /* name, version and environment, from options and defaults */
     const char *on_hang;
-    const char *loop;         /* MODULE[:FUNCTION], NULL: it is recognised */
-    struct text_list threads; /* by name, beside the main one */
+    const char *loop;         /* MODULE[:FUNCTION]; NULL: recognise the loop */
+    struct text_list threads; /* names of watched threads besides the main one */
     const char *json;         /* FILE; empty: standard error; NULL: none */
     int json_fd;              /* FILE, once it is open, or -1 */
     bool quiet, exec;
     bool follow; /* children too */
     bool without_paths;
     bool crash;
-    bool keep_alive; /* systemd's watchdog is answered */
+    bool keep_alive; /* send systemd's keep-alive messages */
     char **program;  /* and its arguments */
 };
 
-/* The command itself: its table is beside its options. */
+/* The subcommand; run_options.c has the table of options. */
 int cmd_run(int argc, char **argv);
 
 /* False: the command ends with *status. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the reports of a run go: the spool that the user chose, or a spare one when that cannot be written.
+ * The folder for the reports of a run: the user's spool, or a spare folder if the spool cannot be written.
+ * Main thread.
  */
 #ifndef CLI_RUN_SPOOL_H
 #define CLI_RUN_SPOOL_H
@@ -18,7 +19,7 @@ bool run_spool_path(const struct run_options *o, char *path, size_t size, struct
  * each report. 0, or a negative errno value and why. */
 int run_spool_check(const char *path, struct problem *why);
 
-/* A folder for the reports of this run alone. */
+/* Makes a folder that only this run uses. */
 bool run_spool_make_spare(char *path, size_t size);
 void run_spool_remove_spare(const char *path);
 

@@ -23,9 +23,9 @@
 #include "cli/run/inherited_descriptors.h"
 #include "os/os.h"
 
-/* Everything that a person or a supervisor may send to the program by sending it to us: all but what cannot
- * be blocked and what tells of our own children and pipes. A fault of our own ends us also where its signal
- * is blocked, and so does abort(). */
+/* True for a signal that a user or a supervisor may send to the runner for the program. Not forwarded:
+ * signals that cannot be blocked, and signals about our own children and pipes. A crash or abort() of the
+ * runner ends the runner even though its signal is blocked. */
 static bool is_forwarded(int signal) {
     static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGPIPE};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
@@ -36,14 +36,14 @@ static bool is_forwarded(int signal) {
     return true;
 }
 
-static int parent_death_signal; /* the signal that we are to be sent when who launched us ends; 0: none */
+static int parent_death_signal; /* signal that the kernel sends the runner when the launcher ends; 0: none */
 
 #define TIMERS 3 /* ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF */
 
 int runner_enlarge(int fd, off_t bytes) {
     struct rlimit limit, most;
     bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0;
-    if (limited) { /* what the user may have, he may not have meant for this */
+    if (limited) { /* the user's limit on file size is meant for the program */
         most = (struct rlimit){limit.rlim_max, limit.rlim_max};
         setrlimit(RLIMIT_FSIZE, &most);
     }
@@ -104,24 +104,24 @@ static void set_timers(const struct itimerval timers[TIMERS]) {
     }
 }
 
-/* In the child. What a launcher asked for exec keeps as well, and fork does not: the program would outlive
- * him where it is SIGKILL, of which we can pass on nothing. */
+/* In the child: sets the launcher's parent-death signal again, which exec keeps and fork does not. Otherwise
+ * the program would outlive the launcher if the signal is SIGKILL, which the runner cannot pass on. */
 static void end_with(pid_t runner) {
     if (parent_death_signal != 0) {
         prctl(PR_SET_PDEATHSIG, parent_death_signal);
         pid_t parent = getppid();
-        if (parent != runner && parent != 0) { /* 0: a namespace of processes lies between */
-            raise(parent_death_signal);        /* he has ended before, and so have we */
+        if (parent != runner && parent != 0) { /* 0: the parent is in another PID namespace */
+            raise(parent_death_signal);        /* the runner, and so the launcher, has already ended */
         }
     }
 }
 
-/* In the child. Only what the program would have had: mask, descriptors, environment, but for our two
+/* In the child: execs the program with the original signal mask, descriptors and environment, plus our two
  * variables. */
 static _Noreturn void become(const struct runner *r, pid_t runner, char *const argv[], const char *preload,
                              int status_fd) {
     char number[16];
-    fcntl(r->run.record_fd, F_SETFD, 0); /* of the child alone */
+    fcntl(r->run.record_fd, F_SETFD, 0); /* the child's copy */
     snprintf(number, sizeof number, "%d", r->run.record_fd);
     r->run.record->options.pid = getpid();
     setenv("HANGDOG_LINK", number, 1);
@@ -136,8 +136,8 @@ static _Noreturn void become(const struct runner *r, pid_t runner, char *const a
     _exit(127);
 }
 
-/* Until exec, which may take as long as a disk does: signals are passed on, and a stop is seen. The errno
- * value of one that failed, else 0. */
+/* Waits until the child has execed, which may take long on a slow disk. Passes signals on meanwhile. Returns
+ * the errno value of a failed exec, else 0. */
 static int wait_for_exec(struct runner *r, int status_fd) {
     int why = 0;
     struct pollfd fds[] = {{.fd = status_fd, .events = POLLIN}, {.fd = r->signal_fd, .events = POLLIN}};
@@ -149,14 +149,14 @@ static int wait_for_exec(struct runner *r, int status_fd) {
     return read(status_fd, &why, sizeof why) == sizeof why ? why : 0;
 }
 
-/* Which tells of each call that it does not know, and among the program's errors. */
+/* Valgrind prints each unknown system call to the program's stderr. */
 static bool under_valgrind(void) {
     const char *first = getenv("LD_PRELOAD");
     return first != NULL && strstr(first, "/vgpreload_") != NULL;
 }
 
 static void start_signal_probe(struct runner *r) {
-    bool filtered = r->run.record->options.seccomp_filters != 0; /* the call may be our end */
+    bool filtered = r->run.record->options.seccomp_filters != 0; /* a filter may kill us for pidfd_open */
     int program = filtered || under_valgrind() ? -1 : (int)syscall(SYS_pidfd_open, r->run.child, 0);
     signal_probe_start(&r->probe, program);
     if (program >= 0) {

@@ -16,18 +16,18 @@
 
 struct runner {
     struct run_result run;
-    int signal_fd;                    /* SIGCHLD and what is forwarded */
-    struct hd_record_options decided; /* what the runner asks for; the program cannot change it here */
+    int signal_fd;                    /* SIGCHLD and the forwarded signals */
+    struct hd_record_options decided; /* the runner's private copy, which the program cannot change */
     bool ended;
-    bool end_requested;     /* since then */
+    bool end_requested;     /* the runner got a signal to end after the program's end */
     uint64_t stopped_at_ns; /* CLOCK_MONOTONIC, while the program is stopped by a signal; else 0 */
     bool stop_received;     /* the runner got the terminal's signal to stop, too */
     struct signal_probe probe;
     struct reporter_process reporter;
-    sigset_t merged; /* signals that came again before the probe forgot those of before */
+    sigset_t merged; /* signals that arrived again before the probe had cleared the earlier ones */
 };
 
-/* ftruncate where a limit on the size of files may be in the way. 0 or a negative errno value. */
+/* ftruncate that ignores a limit on file size. 0 or a negative errno value. */
 int runner_enlarge(int fd, off_t bytes);
 
 /* Makes the memory that the program and the reporter share with the runner, and blocks the signals that are

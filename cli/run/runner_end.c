@@ -43,7 +43,7 @@ static void wait_for_reporter(struct runner *r) {
         if (r->reporter.pid != 0 && is_too_long(r, from_ns)) {
             reporter_kill(&r->reporter, !reporter_is_writing(&r->reporter, &unused));
         }
-        if (r->reporter.starts != starts) { /* it has its own time */
+        if (r->reporter.starts != starts) { /* a new reporter gets the full time */
             starts = r->reporter.starts;
             from_ns = hd_os_now_ns();
         }

@@ -12,7 +12,7 @@
 #include "cli/base/proc.h"
 #include "os/os.h"
 
-/* That of the program's image which runs; one that has none yet has the first. */
+/* The record of the program's present image; the first record until the image has taken one. */
 static struct hd_record *record_of_image(const struct runner *r) {
     for (unsigned i = 1; i < HD_RECORDS; i++) {
         struct hd_record *c = &r->run.record[i];
@@ -31,13 +31,13 @@ static void note_continued(struct runner *r, uint64_t now_ns) {
     r->stopped_at_ns = 0;
 }
 
-/* It may be long ago: we were stopped, and the program not. */
+/* The program may have ended long ago, while only the runner was stopped. */
 static uint64_t end_of_program(const struct runner *r) {
     uint64_t now_ns = hd_os_now_ns(), seen_ns = signal_probe_saw_end(&r->probe);
     return seen_ns != 0 && seen_ns < now_ns ? seen_ns : now_ns;
 }
 
-/* A shell that looks after our process group is at the terminal. */
+/* True: our process group is in the foreground of a terminal, under a shell with job control. */
 static bool in_foreground(void) {
     int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
     bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
@@ -47,8 +47,9 @@ static bool in_foreground(void) {
     return ours;
 }
 
-/* The shell must see us stop when the program was stopped from the terminal; with SIGCONT both go on. Not so
- * when somebody stopped the program alone: he would let it alone go on. */
+/* Stops the runner too if the terminal stopped the program, since the shell must see the stop. SIGCONT then
+ * continues both. If another process stopped only the program, it will continue only the program: the runner
+ * must not stop. */
 static void stop_alike(const struct runner *r, int signal) {
     sigset_t set, before;
     bool terminals = signal == SIGTTIN || signal == SIGTTOU ||
@@ -59,7 +60,8 @@ static void stop_alike(const struct runner *r, int signal) {
     sigemptyset(&set);
     sigaddset(&set, signal);
     raise(signal);
-    sigprocmask(SIG_UNBLOCK, &set, &before); /* here we stop, unless nobody could let us go on */
+    sigprocmask(SIG_UNBLOCK, &set,
+                &before); /* stops here; the kernel ignores the stop in an orphaned process group */
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -83,8 +85,8 @@ static void reap(struct runner *r, bool alike) {
     }
 }
 
-/* As the first process of a container, or as a reaper, the runner gets every process whose parent has ended,
- * and waits for it as another first process does. */
+/* As init of a container, or as a subreaper, the runner inherits orphaned processes. It must call wait for
+ * them, as any init does. */
 static void reap_others(struct runner *r) {
     siginfo_t gone = {0};
     while (!r->ended && waitid(P_ALL, 0, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 && gone.si_pid != 0 &&
@@ -98,27 +100,28 @@ static void reap_others(struct runner *r) {
     }
 }
 
-/* A stop is told when the last thread of the program has come to it; the first one shows it before. */
+/* waitpid reports a stop after the last thread has stopped. /proc shows the stop of the main thread earlier.
+ */
 static bool is_stopping(pid_t child) {
     return proc_is_ours() && proc_stat(child).state == 'T';
 }
 
-/* Whether it is not to be passed on. The program got it too: from the terminal, as one of a group, or because
- * it sent it. Or it is for us: we are over a limit. */
+/* True: must not be passed on. The program got the signal too, from the terminal or as a member of the group,
+ * or has sent it. Or the signal is meant for the runner, which exceeded a limit. */
 static bool programs_own(const struct runner *r, const struct signalfd_siginfo *info) {
     int signal = (int)info->ssi_signo;
     if (info->ssi_code == SI_KERNEL && (signal == SIGXCPU || signal == SIGXFSZ || r->probe.pid == 0)) {
-        return true; /* without a witness: most of what the kernel sends is for the group */
+        return true; /* without a signal probe: assume the group, which is usual for the kernel's signals */
     }
     if (info->ssi_code > 0 && signal == SIGBUS) {
-        return true; /* memory of ours has failed */
+        return true; /* a fault in the runner's memory */
     }
     return (info->ssi_code != SI_KERNEL && (pid_t)info->ssi_pid == r->run.child) ||
            sigismember(&r->merged, signal) == 1 || signal_probe_has(&r->probe, signal);
 }
 
-/* What came again meanwhile, and the witness may have forgotten as well: one with the one before it, as the
- * kernel does it where a signal is pending. */
+/* Clears handled signals in the probe, and remembers those that are pending again. The probe may have lost
+ * the second one, so it counts as merged with the first, as the kernel merges pending signals. */
 static void forget(struct runner *r, const sigset_t *seen) {
     sigset_t pending;
     signal_probe_forget(&r->probe, seen);
@@ -128,7 +131,7 @@ static void forget(struct runner *r, const sigset_t *seen) {
 
 static void pass_on(const struct runner *r, const struct signalfd_siginfo *info) {
     int signal = (int)info->ssi_signo;
-    if (signal == SIGTERM) { /* before it comes: the program's next turn is its end */
+    if (signal == SIGTERM) { /* stored before the signal arrives: the program's next turn ends the program */
         atomic_store(&record_of_image(r)->runner.quits, 1);
     }
     if (info->ssi_code == SI_QUEUE) {
@@ -142,7 +145,7 @@ void runner_handle_signals(struct runner *r) {
     struct signalfd_siginfo info;
     sigset_t seen;
     if (r->ended) {
-        return; /* what comes now is for us: runner_asked_to_end */
+        return; /* signals after the program's end are for the runner: runner_end_requested */
     }
     sigemptyset(&seen);
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
@@ -154,7 +157,8 @@ void runner_handle_signals(struct runner *r) {
         r->stop_received = signal == SIGTSTP || (signal != SIGCONT && r->stop_received);
         if (signal == SIGCONT) {
             reporter_continue(&r->reporter);
-            reap(r, false); /* its stop may be as new as this, after which we do not stop */
+            reap(r,
+                 false); /* the program's stop may be as recent; the runner must not stop after a SIGCONT */
         }
         bool for_it = signal != SIGCONT || r->stopped_at_ns != 0 || is_stopping(r->run.child);
         if (!programs_own(r, &info) && for_it) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Ordinary code: nobody may ask the kernel what a filter of system calls lets pass, and a call that it does
- * not may be the end of the process. So a child makes every call that a monitor makes, and before it one
- * those of the runner.
+ * The kernel does not show what a seccomp filter allows, and a forbidden call may kill the process. So a
+ * child tries every system call of a monitor, and before that another child tries the runner's calls.
  */
 #include "cli/run/seccomp_trial.h"
 
@@ -36,7 +34,7 @@ static void handle(int signal) {
     (void)signal;
 }
 
-/* What the handler does on a watched thread, and its return. */
+/* The calls of our signal handler on a watched thread, and the return from the handler. */
 static void make_the_handlers(void) {
     uint64_t pending, mask = 1ULL << (SIGURG - 1);
     hd_os.signal_mask(SIG_UNBLOCK, &mask, NULL);
@@ -47,7 +45,7 @@ static void make_the_handlers(void) {
     syscall(SYS_process_vm_writev, getpid(), NULL, 0, NULL, 0, 0);
 }
 
-/* Of peers, and of the journal. */
+/* Sockets for the look-up of peers, and for the journal. */
 static void make_the_sockets(void) {
     hd_os.close(hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
     int fd = hd_os.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -55,7 +53,7 @@ static void make_the_sockets(void) {
     hd_os.close(fd);
 }
 
-/* Each is made for the attempt: what it answers is all the same. */
+/* Only the attempts count, not the results. */
 static void make_the_calls(void) {
     static uint32_t word;
     char byte[512];
@@ -115,9 +113,9 @@ static void make_the_calls(void) {
     hd_os_memory_give(memory, bytes);
 }
 
-/* What a runner calls beside what any program does, with arguments of its own where a filter may look at
- * them, and else such that nothing comes of it. A call that is made in a child alone, and ends only that, is
- * not among them. */
+/* System calls of the runner that an ordinary program does not make. An argument that a filter may check has
+ * the runner's value; others are invalid, so that the call has no effect. Calls that only a child makes, and
+ * that would kill only that child, are not listed. */
 #define CALL(call, ...) .name = #call, .number = SYS_##call, .argument = {__VA_ARGS__}
 #define NONE (-1L)
 

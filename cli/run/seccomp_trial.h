@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Seccomp filters that the runner has come to life with: its program inherits them. Ordinary code.
+ * Tries the seccomp filters that the runner inherited, and that the program will inherit. Main thread; forks
+ * children.
  */
 #ifndef CLI_SECCOMP_TRIAL_H
 #define CLI_SECCOMP_TRIAL_H
 
 #include <stdbool.h>
 
-/* A call that a runner makes, for which one of them ends a process; NULL: none. `alone`: of those before a
- * program that takes our place. */
+/* The name of a system call of the runner for which a filter kills; NULL: none. `exec_mode`: checks only the
+ * calls before the exec of the program. */
 const char *seccomp_deadly_call(bool exec_mode);
 
-/* How many there are, when none of them ends a process for what a monitor does; -1: one does, or nobody
- * knows. */
+/* The number of filters, if none of them kills for a call of a monitor; -1: one does, or not known. */
 int seccomp_trial_filters(void);
 
 #endif

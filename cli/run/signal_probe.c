@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Ordinary code: the process that gets the signals of our process group.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/run/signal_probe.h"
 
 #include <poll.h>
@@ -16,10 +13,11 @@
 #include "cli/base/proc.h"
 #include "os/os.h"
 
-#define LATER_NS 10000000L /* who signals one process after the other comes to it by then */
-#define ANSWER_MS 100      /* it may be stopped */
+#define LATER_NS \
+    10000000L         /* a sender that signals one process after the other has reached the probe by then */
+#define ANSWER_MS 100 /* longest wait for a reply: the probe may be stopped */
 
-/* Nothing stays open but these two: pipes end when those who use them do. */
+/* Closes all but these two descriptors: the probe must not keep pipes of the program open. */
 static void keep_open(int talk, int program) {
     dup2(talk, STDIN_FILENO);
     if (program >= 0) {
@@ -58,7 +56,7 @@ void signal_probe_start(struct signal_probe *p, int program) {
     int pair[2];
     sigset_t all, before;
     *p = (struct signal_probe){.talk = -1};
-    if (!proc_is_ours() || /* it could not be asked what is pending there */
+    if (!proc_is_ours() || /* without /proc the probe's pending signals are not known */
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         return;
     }
@@ -97,7 +95,7 @@ void signal_probe_forget(const struct signal_probe *p, const sigset_t *set) {
     struct pollfd answer = {.fd = p->talk, .events = POLLIN};
     char byte;
     while (p->pid != 0 && recv(p->talk, &byte, 1, MSG_DONTWAIT) == 1) {
-    } /* an answer that came too late is not this one's */
+    } /* drop a late reply to an earlier request */
     if (p->pid != 0 && send(p->talk, set, sizeof *set, MSG_NOSIGNAL) == sizeof *set &&
         poll(&answer, 1, ANSWER_MS) == 1) {
         (void)(recv(p->talk, &byte, 1, 0) == 1);
