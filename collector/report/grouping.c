@@ -323,8 +323,8 @@ static void add_other(struct grouping *g, const json_t *report) {
     add_line(g, "call %.60s", json_text(cause, "syscall"));
 }
 
-/* Causes of a function's own work are one class, since machines differ in which of them has the most time: in
- * other programs on the CPU, in what is in memory already, in when a collector runs. */
+/* Causes of a function's own work are one class: machines differ in which of them has the most time. It
+ * depends on other programs on the CPU, on what is in memory already, and on when a collector runs. */
 static const char *class_of(const char *cause) {
     static const struct {
         const char *word;
