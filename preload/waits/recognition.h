@@ -15,7 +15,7 @@
 /* The worker's knowledge of one entry. */
 struct hd_known_wait {
     bool known;
-    uint32_t uses; /* of the entry when the stack was copied; the entry has a new key if it differs now */
+    uint32_t uses; /* the entry's, when the stack was copied; the entry has a new key if they differ now */
     struct hd_wait_descriptors descriptors;
     struct hd_wait_seen seen;
     uint64_t counted_waits, counted_ticks; /* sums of the entry that the rule has counted */
@@ -42,7 +42,7 @@ struct hd_recognition {
  * The table is never freed. */
 struct hd_wait_table *hd_wait_table_new(void);
 
-/* Empties the table, as that of a thread which has never waited. Neither the monitor nor the worker may use
+/* Empties the table, as if its thread had never waited. Neither the monitor nor the worker may use
  * it meanwhile. The recognition stays as it is. */
 void hd_wait_table_forget(struct hd_wait_table *t);
 

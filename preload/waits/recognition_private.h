@@ -11,8 +11,8 @@
 /* Reads the newest copy of the stack, if the worker has not read it, and passes the wait to the judge. */
 void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns);
 
-/* Passes to the rule that all files of the loop are closed, if they are. The program has then made a new
- * loop, or has left its loop. */
+/* Checks whether all files of the loop are closed, and passes that to the rule. The program has then made a
+ * new loop, or has left its loop. */
 void hd_recognition_note_closed(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 /* Reads the descriptors of entries that have waited again. Their numbers may be other files' by now: to the

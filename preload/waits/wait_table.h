@@ -22,7 +22,7 @@ struct hd_wait_entry {
     _Alignas(64) uint64_t key; /* 0: a free slot */
     _Atomic uint8_t verdict;   /* enum hd_wait_verdict; the worker's */
     _Atomic uint8_t resolved;  /* the worker has read the stack; the thread clears it for a new key */
-    _Atomic uint32_t uses; /* two for each key that the entry has had; odd: the thread is changing the key */
+    _Atomic uint32_t uses;     /* grows by two with each new key; odd: the thread is changing the key */
     struct hd_wait_sums {
         _Atomic uint64_t waits, ticks; /* their number, and their time in all */
         _Atomic uint64_t order;        /* number of the last one among the thread's waits */
@@ -39,7 +39,7 @@ struct hd_wait_entry {
 
 struct hd_recognition; /* recognition.h: the worker's side */
 
-/* Its memory is wiped in a forked child, so the child's thread is not watched. */
+/* The kernel wipes this memory in a forked child, so that the child's thread is not watched. */
 struct hd_wait_table {
     /* One cache line: all that the loop's own wait touches. */
     _Alignas(64) struct hd_watch *_Atomic watch; /* NULL: the thread is not watched */
@@ -117,7 +117,7 @@ static inline bool hd_wait_is_the_loops(const struct hd_wait_table *t, uint64_t 
            atomic_load_explicit(&t->last.entry->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
 }
 
-/* Another thread may end the watch before this. The loop stays mapped. */
+/* Uses the loop, which stays mapped: another thread may have ended the watch. */
 static inline uint64_t hd_wait_loop_begin(struct hd_wait_table *t) {
     return hd_loop_before_wait(t->loop);
 }

@@ -19,7 +19,7 @@ uint64_t hd_open_files_identity(int proc_fd, hd_thread_id thread, int fd, bool *
 bool hd_open_files_set(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
                        struct hd_set *set);
 
-/* Kinds of the wait's descriptors. Reads some hundred links of /proc at most. */
+/* Kinds of the wait's descriptors. Reads at most some hundred links of /proc. */
 void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
                          struct hd_kinds *kinds);
 

@@ -16,12 +16,12 @@
 /* Waits that belong together: the loop, or one blocking call of the program. */
 struct hd_rule_group {
     bool used;        /* false: a free slot */
-    bool seen;        /* a wait of it blocked, or waited while there was no loop */
+    bool seen;        /* one of the waits blocked, or came while there was no loop */
     int8_t evidence;  /* enum hd_wait_evidence: the highest that a wait had */
     uint8_t enclosed; /* enum hd_wait_enclosed: of all its waits, else HD_ENCLOSED_UNKNOWN */
     struct hd_group_files {
         struct hd_set common; /* all its waits are for these */
-        uint32_t fewest;      /* files that the smallest wait was for */
+        uint32_t fewest;      /* number of files of the wait that had the fewest */
         bool closed;          /* none of `common` is open any more */
     } files;
     struct hd_group_sites {
@@ -29,9 +29,9 @@ struct hd_rule_group {
         struct hd_call_site last; /* the call site of the last wait */
     } sites;
     struct hd_group_returns {
-        bool inner;          /* waited inside another group's turn: a blocking call for good */
+        bool inner;          /* waited inside another group's turn, so it is a blocking call from now on */
         bool returned;       /* its own call site waited again, and no outer group did in between */
-        bool from_long_turn; /* waited again after a long turn */
+        bool from_long_turn; /* waited again after a turn of 200 ms or more */
     } returns;
     struct hd_group_sums {
         uint64_t waits, waited_ns;
@@ -47,8 +47,8 @@ struct hd_rule_group {
 struct hd_rule_state {
     struct hd_rule_group group[HD_RULE_GROUPS];
     uint32_t loop;     /* index of the loop's group, or HD_RULE_NONE */
-    uint64_t changes;  /* of `loop`: each makes earlier verdicts void */
-    bool certain;      /* no other group becomes the loop but by succession */
+    uint64_t changes;  /* how often `loop` has changed: each change makes earlier verdicts void */
+    bool certain;      /* only by succession can another group become the loop */
     uint64_t since_ns; /* since then this is the loop, and the thread has not left its turn */
     struct hd_rule_outside {
         bool blocked;  /* since the loop waited, the thread has blocked outside of the loop's turn */

@@ -5,7 +5,7 @@
 #ifndef HD_WAIT_EVIDENCE_H
 #define HD_WAIT_EVIDENCE_H
 
-/* Ordered: of several waits the highest counts. */
+/* In ascending order: a group of waits has the highest that one of them gave. */
 enum hd_wait_evidence {
     HD_WAIT_EVIDENCE_REQUEST = -2, /* a request-reply function is on the stack: never a loop's */
     HD_WAIT_EVIDENCE_CALL =

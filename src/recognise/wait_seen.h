@@ -30,7 +30,7 @@ enum hd_wait_enclosed {
 
 /* Facts from the functions on the stack. */
 struct hd_stack_seen {
-    int8_t names;       /* enum hd_wait_evidence, from names only: request, plain or by name */
+    int8_t names;       /* enum hd_wait_evidence that names give: request, plain or by name */
     uint8_t enclosed;   /* enum hd_wait_enclosed */
     bool by_option;     /* the user says that this wait is the loop's (loop_option.h) */
     uint64_t call_pc;   /* in the function that waits, 0: not known */

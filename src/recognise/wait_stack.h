@@ -15,8 +15,8 @@ struct hd_wait_stack {
     const struct hd_frame *frames; /* innermost first */
     const struct hd_walk *walk;    /* how far they go */
     uint64_t copied_from;          /* address of the copy: each frame's `at` counts from here */
-    uint64_t caller_sp; /* the program's stack pointer at its call: frames below it are not its own */
-    bool coroutine;     /* not on the thread's own stack */
+    uint64_t caller_sp;            /* the program's stack pointer at its call of the wait function */
+    bool coroutine;                /* not on the thread's own stack */
 };
 
 /* Fills `at` and `stack` of `seen`. `known` caches addresses of known functions; `option` is the user's. */

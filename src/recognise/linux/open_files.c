@@ -16,7 +16,7 @@
 static const char of_eventfd[] = "anon_inode:[eventfd]";
 static const char own_terminal[] = "/dev/tty"; /* the terminal of the process that opens it */
 
-/* Reads where the link of a descriptor points. False: it is not open. */
+/* Reads the text of a descriptor's link in /proc. False: the number is not open. */
 static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
