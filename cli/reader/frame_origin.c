@@ -82,8 +82,8 @@ bool frame_path_is_system(const char *path) {
     return path == NULL || path[0] != '/' || hd_module_path_is_system(path);
 }
 
-/* Inlined, instantiated or linked into the module, but nobody's own code: of a header of the system, which
- * its file tells, and without lines its name. */
+/* True: code of a system header, inlined or instantiated in the module. The source file shows this, or
+ * without lines the name. */
 bool report_frame_is_of_header(const json_t *frame) {
     const char *file = json_string_value(json_object_get(frame, "file"));
     const char *name = json_string_value(json_object_get(frame, "function"));

@@ -12,7 +12,7 @@
 #include "cli/reader/report_file.h"
 #include "cli/reader/report_load.h"
 
-/* A hang that goes on is written again by its process, without the names. */
+/* False for an open hang: the process will write the report again, without the names. */
 static bool has_ended(const json_t *report) {
     return json_is_true(json_object_get(report, "complete")) ||
            strcmp(report_text(report, "kind"), "fatal-hang") == 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Keeps in a report's file the names that it was shown with: a program that is built anew, or a map of code
- * made at run time that is gone, then takes none away. Ordinary code.
+ * Stores in a report's file the names with which the report was shown. A later rebuild of the program, or the
+ * loss of a perf map, then takes no name away. One thread.
  */
 #ifndef CLI_KEEP_NAMES_H
 #define CLI_KEEP_NAMES_H

@@ -29,12 +29,14 @@ static const char *trait_of(const char *name) {
     return NULL;
 }
 
-/* "core::fmt::write", "core::ptr::drop_in_place::<(app::Big, u8)>", not core::App::run() of C++.
- * "<alloc::vec::Vec<T> as core::clone::Clone>::clone", where both the type and the trait are the library's; a
- * type that has no path, or is made of others ("[app::Big]"), is a parameter or built in, and only the
- * library may give those functions. Of its traits an app's type may be the argument, and then the app may
- * give them, too ("<u64 as core::convert::From<app::Big>>::from"): that the name does not tell. std's maps
- * are hashbrown's, and what the compiler makes for the library is in __rustc. */
+/* True for a path of the library: "core::fmt::write", "core::ptr::drop_in_place::<(app::Big, u8)>". False for
+ * core::App::run() of C++. In
+ * "<alloc::vec::Vec<T> as core::clone::Clone>::clone" both type and trait must be the library's. A type
+ * without a path, or made of others
+ * ("[app::Big]"), is a parameter or built in: only the library can implement a trait for that. Exception: an
+ * app can implement a generic trait of the library with a type of the app as argument ("<u64 as
+ * core::convert::From<app::Big>>::from"). The name does not show this. The maps of std are in hashbrown, and
+ * code that the compiler adds is in __rustc. */
 static bool is_of_rusts_library(const char *name) {
     static const char *const crates[] = {
         "std::", "core::", "alloc::", "__rustc::", "panic_unwind::", "hashbrown::", NULL};
@@ -50,8 +52,8 @@ static bool is_of_rusts_library(const char *name) {
            (!path || names_begin_with_any(type, crates));
 }
 
-/* A template's result is told before its name, and may have a type of the standard library: "std::vector<int>
- * app::make<int>(int)". What follows "operator" may have one, too. */
+/* Skips the result type before a template's name, which may be of the standard library: "std::vector<int>
+ * app::make<int>(int)". So may the type after "operator". */
 static const char *behind_result(const char *name) {
     const char *word = name;
     int depth = 0;

@@ -9,11 +9,11 @@
 
 /* A demangled name of C++'s or Rust's standard library. */
 bool is_of_standard_library(const char *name);
-/* A header or a source of the system's, or of a language's library. */
+/* A header or a source of the system or of a language's library. */
 bool is_library_header(const char *file);
 
-/* A function that turns a library's loop and calls the program back; the demangled name may have parameters.
- */
+/* A function that runs a library's event loop and calls the program back. The demangled name may have
+ * parameters. */
 bool is_library_loop(const char *name);
 
 bool names_begin_with(const char *text, const char *beginning);

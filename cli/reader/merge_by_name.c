@@ -139,8 +139,8 @@ static double share_of(json_int_t part, double whole) {
     return whole <= 0 ? 0 : (double)part >= whole ? 1 : (double)part / whole;
 }
 
-/* The heaviest path, by the rule of src/report/call_tree.c. The report's shares are of the whole hang, also
- * of samples without a stack: the outermost frame's tells how long that was. */
+/* The heaviest path, by the rule of src/report/call_tree.c. The report's shares refer to the whole hang, with
+ * samples that have no stack. The outermost frame's share therefore gives that time. */
 static void write_hot_stack(const struct tree *t, json_t *hot) {
     const json_t *old = json_object_get(hot, "frames");
     json_int_t sum;

@@ -28,8 +28,8 @@ static bool is_main(const json_t *frame) {
     return name == NULL || (strcmp(name, "main") == 0 && json_object_get(frame, "file") == NULL);
 }
 
-/* How well a frame stands for the hang: whose code it is, then whether it has a name, then whether it is in
- * at least half of the time that is known; the leaf of a path that fans out has little of it. */
+/* How well a frame represents the hang. Its origin counts first, then a name, then a share of at least half
+ * of the known time. The leaf of a path with branches has a small share. */
 static int rank_of(const json_t *report, const json_t *frame, double half) {
     const json_t *share = json_object_get(frame, "share");
     if (report_frame_is_ours(report, frame) || report_frame_is_start(frame)) {
@@ -48,8 +48,8 @@ static bool is_of_c_library(const json_t *report, const json_t *frame) {
     return name != NULL && names_begin_with_any(name, names);
 }
 
-/* True for the program's main where nothing of the program is called by it, and not the C library alone: what
- * it calls into tells more. */
+/* True: the frame is main, main calls no other function of the program, and not only the C library. The
+ * called library then says more. */
 static bool is_bare_main(const json_t *report, const json_t *frames, size_t at) {
     if (!is_main(json_array_get(frames, at))) {
         return false;
@@ -77,8 +77,8 @@ bool report_frame_is_librarys(const json_t *report, const json_t *frame) {
            !names_begin_with_any(base_name(path), glue);
 }
 
-/* Half of the known time, as shares have it. Only the hot stack has shares: of another stack they say
- * nothing, and to read a report's samples for each of its stacks would take very long. */
+/* Half of the known time, in the unit of shares. 0 for a stack other than the hot stack: it has no shares,
+ * and computing them from the samples would take very long. */
 static double half_of(const json_t *report, const json_t *frames) {
     bool hot = frames == json_object_get(json_object_get(report, "hot_stack"), "frames");
     return hot ? report_coverage(report).known / 2 : 0;
@@ -128,9 +128,9 @@ bool report_frame_is_plugin(const json_t *report, const json_t *frame, bool syst
     return !frame_path_is_system(path) || (systems && in_folder);
 }
 
-/* The innermost plug-in's frame that the program's frame `own` calls, with half of the known time. One of the
- * system's only where the program is of the system, too (nginx), or it is called by main's loop (a module of
- * GTK): else the program asked for what it does. SIZE_MAX: none. */
+/* The innermost plug-in's frame that the program's frame `own` calls, with half of the known time. A plug-in
+ * in a system folder counts in two cases: the program is of the system (nginx), or main's loop calls the
+ * plug-in (a module of GTK). Else the program itself requested the work. SIZE_MAX: none. */
 static size_t plugin_of(const json_t *report, const json_t *frames, double half, size_t own) {
     static const char *const programs[] = {"/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/lib/", "/bin/",
                                            "/sbin/",    NULL};
@@ -162,8 +162,8 @@ static size_t library_of(const json_t *report, const json_t *frames, double half
                                                : SIZE_MAX;
 }
 
-/* What the loop calls comes before what calls the loop. Where the loop is the program's own, as redis'
- * aeMain, only what has a name does. */
+/* A frame that the loop calls comes before a frame that calls the loop. If the program has its own loop, as
+ * redis' aeMain, only named frames inside the loop count. */
 static size_t own_of(const json_t *report, const json_t *frames, double half) {
     size_t loop = report_loop_of(frames), inner = best_of(report, frames, loop, half, false);
     const json_t *frame = inner != SIZE_MAX ? json_array_get(frames, inner) : NULL;

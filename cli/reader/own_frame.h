@@ -9,23 +9,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The frame of the hot stack that stands for the hang: of a script, else of the program's own code, else
- * outside of the system's libraries and headers, else any; one with a name, if there is one, and with half of
- * the time; of those the innermost. A plug-in's function comes before the program's that calls it. Where the
- * program's functions only call the loop, or are a main without lines: the innermost function of a library
- * that has a name and half of the time. NULL: no hot stack. Borrowed. */
+/* The frame of the hot stack that represents the hang. Preferred in this order: a script, the program's own
+ * code, code outside of system libraries and headers, any code. Among equals: a frame with a name, then one
+ * with half of the time, then the innermost. A plug-in's function comes before the program's function that
+ * calls it. If the program's functions only call the loop, or are a main without lines: the innermost named
+ * library function with half of the time. NULL: no hot stack. Borrowed. */
 json_t *report_own_frame(const json_t *report);
 /* The same among the frames of another stack of the report. */
 json_t *report_own_frame_of(const json_t *report, const json_t *frames);
 
-/* A named function of a library that may stand for a hang: not of the C library, of an interpreter, of a
- * header, or what only passes calls on. */
+/* True: a named library function that can represent a hang. Not one of the C library, an interpreter or a
+ * header, and not a mere wrapper. */
 bool report_frame_is_librarys(const json_t *report, const json_t *frame);
-/* Index of the innermost frame that turns a loop; the number of frames: none does. */
+/* Index of the innermost frame that runs an event loop; the number of frames: none. */
 size_t report_loop_of(const json_t *frames);
 
-/* Of a module that the program loads by its own choice: of its own folders any, of the system's one in a
- * folder of plug-ins where `systems`. */
+/* True: a module that the program loads as a plug-in. Any module outside of system folders counts; with
+ * `systems` also one in a system folder of plug-ins. */
 bool report_frame_is_plugin(const json_t *report, const json_t *frame, bool systems);
 
 #endif

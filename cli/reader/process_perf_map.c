@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Process ids are used again, and a map stays when its process is gone: the map must have been written since
- * the report's process began, and no other process may have its id by now. A process that lives is asked for
- * its own view of /tmp, which may be a container's. Ordinary code.
+ * Process ids are reused, and a map outlives its process. So the map must be newer than the start of the
+ * report's process, and no other process may have the id now. For a living process, its own view of /tmp
+ * counts, which may be a container's.
  */
 #include "cli/reader/process_perf_map.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * The map of code made at run time that the process of a report wrote: where it is, and whether it is that
- * process's. Ordinary code.
+ * Finds the perf map that a report's process wrote for its JIT code, and checks that the map is of this
+ * process. One thread.
  */
 #ifndef CLI_PROCESS_PERF_MAP_H
 #define CLI_PROCESS_PERF_MAP_H
@@ -12,10 +11,10 @@
 struct process_map {
     int fd;
     char path[64];
-    const char *why; /* why it is not read; NULL: there is none */
+    const char *why; /* why a map is not used; NULL: no map */
 };
 
-/* Opens it; fd or a negative errno value. */
+/* Opens the map. Returns map->fd: a descriptor or a negative errno value. */
 int process_map_open(const json_t *report, uid_t owner, struct process_map *map);
 void process_map_close(struct process_map *map);
 

@@ -86,7 +86,8 @@ static int add_folder(struct report_files *out, const char *folder) {
     }
     errno = 0;
     while (result == 0 && (e = readdir(dir)) != NULL) {
-        if (hd_spool_what(e->d_name) == HD_SPOOL_REPORT && !is_link(dir, e)) { /* others may lie beside */
+        if (hd_spool_what(e->d_name) == HD_SPOOL_REPORT &&
+            !is_link(dir, e)) { /* the folder may have other files */
             result = add_file(out, folder, e->d_name);
         }
         errno = 0;
@@ -161,7 +162,7 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
     }
     int result = folder != NULL ? add_folder(out, folder) : add_apps(out, out->where);
     if (folder != NULL && result == 0 && out->count == 0) {
-        result = add_apps(out, folder); /* it may be the folder of the apps' folders */
+        result = add_apps(out, folder); /* maybe a folder with a folder for each app */
     }
     if (result < 0) {
         report_set_unread(why, out->where, result);

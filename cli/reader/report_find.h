@@ -26,12 +26,12 @@ struct report_files {
     struct report_file *file; /* by id, so by time: newest last */
     size_t count;
     char *where; /* the folder that was looked through, for messages */
-    bool unread; /* an app's folder could not be read, which was told */
+    bool unread; /* an app's folder could not be read; an error was printed */
 };
 
 /* All files of spool `folder` that have a report's name, or with NULL those of every app. A default folder
- * that is missing has no reports; any other one that cannot be read is an error: -1 and why. An app's that
- * cannot be read is told, and the others' are found. */
+ * that is missing has no reports; any other one that cannot be read is an error: -1 and why. For an app's
+ * folder that cannot be read, prints an error and continues. */
 int reports_find(const char *folder, struct report_files *out, struct problem *why);
 void reports_free(struct report_files *files);
 

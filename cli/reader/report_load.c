@@ -17,14 +17,14 @@
 #include "report/spool_files.h"
 #include "symbolizer/regular_file.h"
 
-#define HEAD_BYTES 4096 /* what stands before the stacks is a quarter of it */
+#define HEAD_BYTES 4096 /* the members before the stacks need about a quarter */
 #define FORMAT "hangdog-report/1"
 #define FORMAT_PREFIX "hangdog-report/"
-/* The largest report has 100 stacks of 256 functions, half of them of scripts, and is of some 10 MB. What is
- * no report takes fifty times its size in memory until that is known. */
+/* The largest report has 100 stacks of 256 functions, half of them of scripts, and is of some 10 MB. Another
+ * JSON file needs fifty times its size in memory before it is refused. */
 #define FILE_BYTES_MAX (16 << 20)
 
-/* The whole file, which must be an regular one. */
+/* Reads a whole regular file. */
 static char *read_file(const char *path, size_t *bytes, struct problem *why) {
     struct stat st;
     size_t used = 0;
@@ -118,47 +118,48 @@ static bool is_understood(const char *path, const json_t *report, struct problem
     return missing == NULL;
 }
 
-/* The note beside a report; `folder`: that of the same name there. */
-static int note_open(const char *path, const char *folder, struct stat *st) {
+/* Opens the fatal marker of a report: a file in the report's folder, or in `folder`. */
+static int marker_open(const char *path, const char *folder, struct stat *st) {
     const char *name = base_name(path);
-    char *note;
+    char *marker;
     int made = folder != NULL
-                   ? asprintf(&note, "%s/.%.*s.open", folder, REPORT_ID_CHARS, name)
-                   : asprintf(&note, "%.*s.%.*s.open", (int)(name - path), path, REPORT_ID_CHARS, name);
+                   ? asprintf(&marker, "%s/.%.*s.open", folder, REPORT_ID_CHARS, name)
+                   : asprintf(&marker, "%.*s.%.*s.open", (int)(name - path), path, REPORT_ID_CHARS, name);
     if (made < 0) {
         return -1;
     }
-    int fd = regular_file_open(note, st);
-    free(note);
+    int fd = regular_file_open(marker, st);
+    free(marker);
     return fd;
 }
 
-/* The duration, which its monitor kept current in the note: less than the report's is none. */
-static void set_noted_duration(int fd, json_t *report) {
+/* Takes the duration from the fatal marker, which the monitor kept current, unless the report has a longer
+ * one. */
+static void set_duration_of_marker(int fd, json_t *report) {
     uint64_t ns, said = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
     if (fd >= 0 && pread(fd, &ns, sizeof ns, 0) == sizeof ns && ns > said && ns < INT64_MAX) {
         json_object_set_new(report, "duration_ns", json_integer((json_int_t)ns));
     }
 }
 
-/* Of a program that links the library, and died in that hang: no process has the note beside the report
- * locked any more (publish/fatal_marker.c). */
+/* For a program that links the library: an unlocked fatal marker shows that the program died in this hang
+ * (src/publish). */
 static void see_whether_it_died(const char *path, json_t *report) {
     struct stat st;
     if (!json_is_false(json_object_get(report, "complete")) ||
         hd_spool_what(base_name(path)) != HD_SPOOL_REPORT) {
         return;
     }
-    int fd = note_open(path, NULL, &st);
+    int fd = marker_open(path, NULL, &st);
     if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) {
         const char *const folders[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm"};
         uid_t owner = st.st_uid;
         json_object_set_new(report, "kind", json_string("fatal-hang"));
-        set_noted_duration(fd, report);
+        set_duration_of_marker(fd, report);
         for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-            int memory = folders[i] != NULL && folders[i][0] == '/' ? note_open(path, folders[i], &st) : -1;
+            int memory = folders[i] != NULL && folders[i][0] == '/' ? marker_open(path, folders[i], &st) : -1;
             if (memory >= 0 && st.st_uid == owner) { /* others may write there, too */
-                set_noted_duration(memory, report);
+                set_duration_of_marker(memory, report);
             }
             if (memory >= 0) {
                 close(memory);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading one report. Files come from anywhere.
+ * Reads one report file, which is hostile input.
  */
 #ifndef CLI_REPORT_LOAD_H
 #define CLI_REPORT_LOAD_H
@@ -17,10 +17,10 @@ json_t *report_load(const char *path, struct problem *why);
 /* The same without the stacks, which are most of it: of a file that ends as a report does, the members before
  * them. Where that is no report, the whole file is read. */
 json_t *report_load_head(const char *path, struct problem *why);
-/* After that: another program has removed it meanwhile, for the spool's limits say. */
+/* After a failed load: another process has removed the file, for example because of the spool's limits. */
 bool report_is_gone(const char *path);
 
-/* Whose the report in this file is; it is the caller's where that cannot be told. */
+/* The owner of the report in this file; the caller if not known. */
 uid_t report_owner(const char *path);
 
 /* A text member; empty where there is none. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * Names for code that was made at run time, and hints where there are none. Ordinary code. As in
- * symbolicate.c, what is missing from a report or of another type reads as NULL, 0 or empty.
+ * A member that is missing from a report or of another type reads as NULL, 0 or empty, as in symbolicate.c.
  */
 #include "cli/reader/script_frames.h"
 
@@ -27,7 +25,7 @@ struct lookup {
     uint64_t pc;
 };
 
-/* The places of JIT code whose functions the report names itself: a frame of a script stands beside each. */
+/* Addresses of JIT code for which the report has the function: each has a script's frame next to it. */
 struct named_places {
     const char *pc[NAMED_MAX]; /* borrowed */
     size_t count;
@@ -199,8 +197,8 @@ int script_frame_is_system(const json_t *frame) {
 #define NODE_HINT "no JavaScript names: this build of V8 does not describe its objects"
 #define NO_NAMES(language) "no " language " names: Hangdog does not read " language "'s stacks"
 
-/* An interpreter is known by a function of its own, in C++ by its name before the arguments; `mapped`: the
- * hint is for a report whose map was read. */
+/* `function`: a function that identifies the interpreter; in C++ the name before the arguments. `mapped`: a
+ * hint for reports with a map that was read. */
 static const struct hint {
     const char *function, *language;
     int mapped;

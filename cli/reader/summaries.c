@@ -77,7 +77,7 @@ static json_t *summary_of(const json_t *report, const char *path) {
     return out;
 }
 
-/* What the stacks say. */
+/* The part of a summary that comes from the stacks. */
 static json_t *name_of(const json_t *report) {
     const json_t *own = report_own_frame(report);
     char *place = report_frame_place(report, own);

@@ -23,9 +23,9 @@ struct summary_options {
 };
 
 struct summaries {
-    /* By time, the newest last. Members: id file kind started_at duration_ns cause app pid fingerprint
-     * session version brief, and of a session `suppressed`. summaries_name adds function place own
-     * {function,file,line}. */
+    /* By time, the newest last. Members: id, file, kind, started_at, duration_ns, cause, app, pid,
+     * fingerprint, session, version, brief. A session also has `suppressed`. The function summaries_name adds
+     * function, place, own {function,file,line}. */
     json_t *rows;
     json_t *apps;  /* names of the apps that have reports, as keys */
     size_t count;  /* reports in the spool, whatever the filter */
@@ -36,15 +36,15 @@ struct summaries {
     json_t *ends;  /* how many ids have these 6 characters at an end */
     char *where;   /* the folder */
     struct symbolizer *symbolizer;
-    json_t *named; /* what was added to one report, for those of its fingerprint */
+    json_t *named; /* names of one report, by fingerprint, for other reports with the same one */
 };
 
 /* 0, or the exit status after an error. The caller frees in both cases. */
 int summaries_read(const struct command *c, const struct summary_options *o, struct summaries *out);
 /* Adds a row's function: reads the report's stacks. */
 void summaries_name(struct summaries *s, json_t *row);
-/* All rows, with their functions if `named`: one may have the lines of a newer report of the same program and
- * fingerprint, for that is faster. Borrowed. */
+/* All rows, with functions if `named`. A row may get the lines of a newer report of the same program and
+ * fingerprint, which is faster. Borrowed. */
 const json_t *summaries_rows(struct summaries *s, bool named);
 /* The exit status of an answer: not each file that should count does. */
 bool summaries_lack_reports(const struct summaries *s);

@@ -77,7 +77,7 @@ static json_t *describe(const struct symbol *symbol) {
     return out;
 }
 
-/* What is known of a frame: an array as symbolizer_resolve gives it. Borrowed. */
+/* The symbols of a frame, as an array in the order of symbolizer_resolve. Borrowed. */
 static const json_t *symbols_of(struct work *w, const json_t *frame) {
     struct symbol symbols[SYMBOLS_MAX];
     char key[64];
@@ -93,8 +93,8 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     if (q.path == NULL || !read_address(frame, "offset", &q.offset)) {
         return NULL;
     }
-    /* No call is that short: who returns there was never called from here. It is where a signal's handler
-     * goes on, whose tables begin a byte early, or where a coroutine begins. */
+    /* No call instruction is so short, so this is not a return address. It is the return of a signal handler,
+     * whose unwind tables start one byte early, or the start of a coroutine. */
     if (read_address(frame, "start", &q.start)) {
         q.exact |= q.offset - q.start <= 1;
     }
@@ -129,7 +129,7 @@ static bool is_inlined(const json_t *frame) {
     return json_is_true(json_object_get(frame, "inlined"));
 }
 
-/* What is to be added to a frame; NULL: nothing. A name that was kept gets its file and line where debug
+/* The members to add to a frame; NULL: none. A name that was kept gets its file and line where debug
  * information came later, and is never another one. A frame that inlined others had its file. */
 static const json_t *news_of(struct work *w, const json_t *frames, size_t i) {
     const json_t *frame = json_array_get(frames, i), *kept = json_object_get(frame, "function");
@@ -178,7 +178,8 @@ static void expand_stacks(struct work *w, json_t *stacks, const char *member) {
     }
 }
 
-/* When it was last known to run: code may be made and loaded by what hangs. 0: nobody knows. */
+/* The last time at which the process is known to have run, since the hanging code may itself load code. 0:
+ * not known. */
 static int64_t ran_s(const json_t *report) {
     const char *text = json_string_value(json_object_get(report, "started_at"));
     int64_t took_s = json_integer_value(json_object_get(report, "duration_ns")) / (int64_t)HD_NS_PER_S;

@@ -10,10 +10,10 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-/* Adds function, file, line and inlined frames to the frames of the report: those of the hot stack, and the
- * call tree, and all; fewer take less time. What turns out to be one function of code made at run time
- * becomes one in the tree and the hot stack; nothing else changes. `owner` is report_owner's. Reasons why
- * there are no symbols are in `notes` when it is not NULL: an array of texts, json_decref it. */
+/* Adds function, file, line and inlined frames to frames of the report. `part`: frames of the hot stack, also
+ * of the call tree, or all; fewer take less time. Merges JIT functions in the tree and the hot stack.
+ * `owner`: from report_owner. *notes, unless NULL: an array of texts with reasons for missing symbols, for
+ * which the caller calls json_decref. */
 enum report_part {
     REPORT_HOT,
     REPORT_TREE,
