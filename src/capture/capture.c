@@ -115,6 +115,7 @@ bool hd_capture_may_be_in_place(const struct hd_target *t) {
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
     t->copy_to = stack;
     int rc = hd_method_read_in_place(t, out);
+    t->copy_to = NULL;
     if (rc == 0) {
         t->cost.samples++;
         return 0;

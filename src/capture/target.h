@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread that can be captured: what is open of it, and what earlier captures have found. The monitor has
- * one for each watched thread; the worker and `hangdog dump` make one for a moment.
+ * A thread that can be captured: its open files, and what earlier captures have found out. The monitor has
+ * one target for each watched thread. The worker and `hangdog dump` make one for a single capture.
  */
 #ifndef HD_TARGET_H
 #define HD_TARGET_H
@@ -26,8 +26,8 @@ struct hd_target;
  *
  * -ESRCH: the thread has ended.
  *
- * Before the call these two members are those of the attempt, and all others are zero. A method that returns
- * -EAGAIN keeps the two. */
+ * Before the call `at_ns` and `sched` are those of the attempt, and all other members are zero. A method that
+ * returns -EAGAIN leaves these two unchanged. */
 struct hd_capture_method {
     char name[16];
     int (*take)(struct hd_target *t, struct hd_capture *out);
@@ -43,7 +43,7 @@ struct hd_capture_cost {
     uint64_t pause_total_ns;
 };
 
-/* The newest frozen capture. Its stack is still the thread's while `sched` is. */
+/* The newest frozen capture. The stack is unchanged as long as the thread's statistics equal `sched`. */
 struct hd_last_frozen {
     bool valid;
     uint8_t state; /* enum hd_run_state */
@@ -53,7 +53,7 @@ struct hd_last_frozen {
     uint64_t args[6];
 };
 
-/* How the thread waits, as captures have found it. */
+/* The thread's waits, as earlier captures have found them. */
 struct hd_thread_waits {
     uint64_t at_ns, slices; /* time and slices at the capture before; slices 0: no capture yet */
     uint64_t argument;      /* first argument of call `syscall_nr` */
@@ -74,8 +74,8 @@ struct hd_target {
     bool watched;      /* false: no signal is sent, and no plain load reads the stack */
     uint32_t capacity; /* bytes of `copy_to`; 0: HD_STACK_BYTES_MAX */
     uint8_t *copy_to;  /* the caller's buffer for a stack; NULL: the library's spare buffer */
-    const struct hd_capture_method
-        *methods; /* in their order, ended by a row of zeros. NULL: hd_target_open stores hd_methods */
+    /* In the order of a sample; a row of zeros ends them. NULL: hd_target_open stores hd_methods. */
+    const struct hd_capture_method *methods;
     struct hd_thread_files files;
     struct hd_thread_clock clock; /* statistics at the start of this attempt */
     struct hd_stack_bounds bounds;
@@ -87,7 +87,8 @@ struct hd_target {
 };
 
 /* Opens the files of a thread and finds its stack. The caller's descriptor table keeps the files, so each of
- * our threads has its own targets. The error of opening `syscall`: the target has all else, close it. */
+ * our threads has its own targets. The result is 0, or the error of opening `syscall`. In both cases the
+ * caller must close the target. */
 int hd_target_open(struct hd_target *t, hd_thread_id thread);
 void hd_target_close(struct hd_target *t);
 

@@ -32,15 +32,15 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
  * may end after the call. -EBUSY: the caller runs in a handler on the alternate stack, so `memory` must stay.
  */
 int hd_capture_thread_leave(struct hd_mailbox *m);
-/* Monitor: it uses the mailbox no more. */
+/* The monitor does not use the mailbox any more. Monitor. */
 void hd_capture_thread_closed(struct hd_mailbox *m);
 /* Ends a watch of the calling thread that the monitor has closed already, and returns its memory. NULL: there
  * is no such watch. */
 void *hd_capture_thread_leave_closed(void);
 
-/* The frame of our handler fits where the kernel puts it: on the alternate stack in force. Without an
- * alternate stack the frame lies on the stack in use, which is large. That may be a coroutine's small stack
- * only where the program has handlers with SA_ONSTACK and no alternate stack, as Python has. */
+/* Whether the frame of our handler fits the stack where the kernel puts it. That is the alternate stack, if
+ * there is one, else the stack in use, which is large. A coroutine's small stack is in use there only if the
+ * program has handlers with SA_ONSTACK and no alternate stack, as Python has. */
 bool hd_capture_mailbox_has_space(const struct hd_mailbox *m);
 
 #endif

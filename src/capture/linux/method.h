@@ -8,7 +8,8 @@
 
 #include "capture/target.h"
 
-/* A sample tries them in this order. The last one is the last resort.
+/* A sample tries the methods in this order. The last one is the last resort.
+ *
  * still: the scheduling statistics prove that the thread has not run since the last frozen capture.
  *
  * frozen: the thread is blocked, and the monitor reads its stack in place.
@@ -27,12 +28,12 @@ HD_METHODS(HD_METHOD_TAKE)
 /* An attempt begins: stores the time and the thread's statistics in *out, and clears all else. 0, or why the
  * statistics are not available. */
 int hd_method_begin_attempt(struct hd_target *t, struct hd_capture *out);
-/* Clears all but these two. */
+/* Clears all members of *out but at_ns and sched. */
 void hd_method_reset(struct hd_capture *out);
 /* An attempt by still and frozen only. */
 int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out);
 
-/* The answer of a thread whose `signalled` gave -ETIMEDOUT or -EBUSY. -EAGAIN: it has not come. */
+/* Takes the answer that came after hd_method_signalled had returned. -EAGAIN: no answer has come. */
 int hd_method_signalled_late(struct hd_target *t, struct hd_capture *out);
 
 #endif

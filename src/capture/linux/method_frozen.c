@@ -44,7 +44,8 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     if (!same || (proves != HD_CLOCK_REST && hd_thread_files_where(&t->files) != HD_PROC_BLOCKED)) {
         return -EAGAIN;
     }
-    t->request.switches_known = false; /* as for frozen */
+    /* A blocked thread must be seen to run twice before a signal is sent. */
+    t->request.switches_known = false;
     fill(&t->last, out);
     out->same = true;
     read_futex(out); /* the lock may have another owner now */
@@ -53,8 +54,8 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
 
 /* ---- frozen ------------------------------------------------------------------------------------------ */
 
-/* By plain loads: 0.1 µs, and no wait for the memory map's lock, which a large process takes while it forks.
- * `reading` keeps the thread from leaving, and so from unmapping its stack. */
+/* Copies by plain loads. They take 0.1 µs, and do not wait for the memory map's lock, which a large process
+ * takes while it forks. `reading` keeps the thread from leaving, and so from unmapping its stack. */
 static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd_capture *out) {
     if (!t->watched || !hd_stack_bounds_have(&t->bounds, sp, &t->files, t->mailbox)) {
         return false;
@@ -77,7 +78,8 @@ static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd
     return true;
 }
 
-/* Any other stack may end anywhere. A read that crosses its end is short, or fails as a whole. */
+/* Copies a stack without known bounds, which may end anywhere. A read that crosses its end is short, or fails
+ * as a whole. */
 static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd_capture *out) {
     uint64_t from = sp - HD_RED_ZONE;
     uint64_t touched = hd_os_touched(sp, capacity - HD_RED_ZONE);
@@ -179,8 +181,7 @@ int hd_method_frozen(struct hd_target *t, struct hd_capture *out) {
     if (n != n_after || memcmp(before, after, (size_t)n) != 0 || !hd_thread_clock_same(&out->sched, &sched)) {
         return -EAGAIN;
     }
-    t->request.switches_known =
-        false; /* a blocked thread must be seen to run twice before a signal is sent */
+    t->request.switches_known = false; /* as in hd_method_still */
     remember(&t->last, &call, kind_of_wait(t, &call, state, &sched), &sched);
     fill(&t->last, out);
     out->stack = stack;
@@ -195,7 +196,8 @@ int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out) {
 
 /* ---- caught ------------------------------------------------------------------------------------------ */
 
-/* Not for a thread that waits for a CPU meanwhile, perhaps for the monitor's own. */
+/* Tries again without a sleep. Gives up on a thread that only waits for a CPU, perhaps for the monitor's own.
+ */
 int hd_method_caught(struct hd_target *t, struct hd_capture *out) {
     uint64_t begun_ns = hd_os_now_ns(), passed_ns;
     const uint64_t at_ns = out->at_ns;

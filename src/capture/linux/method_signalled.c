@@ -57,8 +57,8 @@ static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     return r->blocks_signal;
 }
 
-/* The program has taken the signal for itself. Another signal that the kernel ignores by default serves too,
- * unless the program has taken that as well: 0. */
+/* The signal to use after the program has taken `taken` for itself: another one that the kernel ignores by
+ * default. 0: the program has taken that signal too. */
 static int another_signal(int taken) {
     return taken == SIGURG && hd_capture_signal_init(SIGWINCH) == 0 ? SIGWINCH : 0;
 }
@@ -94,8 +94,8 @@ static bool may_send(struct hd_target *t) {
     if (hd_signal_request_is_answering(r, t->mailbox)) {
         return false;
     }
-    hd_signal_request_forget(
-        r, t->mailbox); /* the signal is lost; or it is blocked, and the thread may have run since */
+    /* The signal is lost; or it is blocked, and the thread may have run since. */
+    hd_signal_request_forget(r, t->mailbox);
     r->forgotten = 0;
     r->no_space = !hd_capture_mailbox_has_space(t->mailbox);
     return quiet && !pending && !r->no_space && !blocks(t, &status) && handler_is_ours(r) &&
@@ -128,8 +128,8 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
     while (!hd_signal_request_has_answer(m, sequence)) {
         now = hd_os_now_ns();
         if (now < spin_until) {
-            for (unsigned i = 0; i < RELAX;
-                 i++) { /* each read takes the word's cache line from the handler */
+            /* Each read of the word takes its cache line from the handler. */
+            for (unsigned i = 0; i < RELAX; i++) {
                 hd_machine_relax();
             }
             continue;
@@ -182,7 +182,8 @@ static void read_answer(struct hd_target *t, const struct hd_instant *sent, bool
     out->at_ns = sent->ns;
     add_pause(&t->cost, m, sent);
     add_calls(t);
-    if (t->watched && t->bounds.hi - m->regs.sp < GROWN_MAX) { /* the next copy of a grown stack is whole */
+    if (t->watched &&
+        t->bounds.hi - m->regs.sp < GROWN_MAX) { /* where the stack has grown, the next copy is whole */
         (void)hd_stack_bounds_have(&t->bounds, m->regs.sp, &t->files, m);
     }
 }

@@ -33,8 +33,8 @@ struct hd_back_off {
     bool on;               /* for the sample that is being taken */
     uint64_t ns;           /* 0: the last signals broke no call */
     uint64_t until_ns;     /* 0: never */
-    uint64_t kernel_ticks; /* of the thread, when they last grew during a back-off */
-    uint64_t user_ticks;   /* of the thread, at the same time */
+    uint64_t kernel_ticks; /* of the thread inside the kernel, when they last grew in a back-off */
+    uint64_t user_ticks;   /* of the thread in user mode, at the same time */
 };
 
 struct hd_signal_request {

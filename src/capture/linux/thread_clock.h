@@ -11,9 +11,8 @@
 
 enum hd_clock_proves {
     HD_CLOCK_NOTHING, /* the statistics are not available */
-    HD_CLOCK_REST,    /* equal statistics prove that the thread did not run */
-    HD_CLOCK_LEAVING, /* equal statistics prove that the thread did not leave a CPU: the kernel counts no more
-                       */
+    HD_CLOCK_REST,    /* equal statistics prove that the thread never ran */
+    HD_CLOCK_LEAVING, /* equal statistics prove only that the thread never left a CPU */
 };
 
 struct hd_thread_clock {

@@ -27,7 +27,7 @@ void hd_capture_files_close(void);
 /* The process has another root now: no open descriptor may lead out of that root. */
 void hd_capture_files_confine(void);
 
-/* 0, or the errno value of opening `syscall`, the one file that may be refused. */
+/* Opens all three. The result is 0, or the error of opening `syscall`, which the kernel may refuse. */
 int hd_thread_files_open(struct hd_thread_files *f, hd_thread_id thread);
 void hd_thread_files_close(struct hd_thread_files *f);
 /* Descriptor of a file that is not kept; the caller closes the file. */
@@ -41,12 +41,12 @@ int hd_thread_files_state(const struct hd_thread_files *f, enum hd_run_state *ou
 /* Returns the length of the text. */
 long hd_thread_files_syscall(const struct hd_thread_files *f, char text[HD_PROC_SYSCALL_BYTES],
                              struct hd_proc_syscall *out);
-/* Whether the thread runs; -EPROTO and others as above. */
+/* Whether the thread runs: enum hd_proc_where, or an error as above. */
 int hd_thread_files_where(const struct hd_thread_files *f);
 /* Returns the bytes read. */
 long hd_thread_files_schedstat(const struct hd_thread_files *f, char *text, size_t bytes);
-/* CPU time up to this instant, 0 where it is not available. -ENOTSUP: the thread belongs to another process.
- */
+/* CPU time up to this instant, or 0 where that is not available. -ENOTSUP: the thread belongs to another
+ * process. The second function returns the time. */
 int hd_thread_files_cpu(const struct hd_thread_files *f, uint64_t *ns);
 uint64_t hd_thread_files_cpu_ns(const struct hd_thread_files *f);
 
