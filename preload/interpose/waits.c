@@ -188,8 +188,8 @@ __attribute__((visibility("hidden"), used)) int hd_wait_unwound(int version, int
 #define UNWRAP(...) __VA_ARGS__
 
 // NOLINTBEGIN(bugprone-macro-parentheses): ARGUMENTS brings its own
-/* Defines the interposer `name` of the real `member`. OF is the end of two names, hash_OF and set_OF, which
- * describe the descriptor set. Nearly every wait repeats the last one and is the loop's, so that path comes
+/* Defines the interposer `name` of the real `member`. OF is the end of two names, hash_OF and call_OF, which
+ * read the arguments. Nearly every wait repeats the last one and is the loop's, so that path comes
  * first and needs no stack. `any_name` handles every other wait. */
 #define INTERPOSE(name, member, PARAMETERS, ARGUMENTS, OF, BLOCKS)                               \
     static __attribute__((noinline, cold)) int any_##name(const void *caller, const void *frame, \

@@ -12,10 +12,10 @@ SOURCE = (HERE.parents[1] / "src/recognise/known_functions.c").read_text(encodin
 
 
 def table(name):
-    return set(re.findall(r'"(\w+)"', re.search(name + r"\[\] = \{(.*?)\};", SOURCE, re.S)[1]))
+    return set(re.findall(r'"(\w+)"', re.search(r"#define " + name + r"\(X\)(.*?)/\* clang-format on", SOURCE, re.S)[1]))
 
 
-REQUESTS, LOOPS = table("requests"), table("whole_loops") | table("loop_turns")
+REQUESTS, LOOPS = table("REQUESTS"), table("WHOLE_LOOPS") | table("LOOP_TURNS")
 
 
 def split(frame):
