@@ -6,7 +6,7 @@
 /* Whatever limit there is: it was set for the program. Debug information asks for a deep one. */
 #define DEEP_STACK_BYTES (8u * 1024 * 1024)
 
-/* The thread sanitizer ends a forked process whose new thread has the id of a thread of its parent's. */
+/* The thread sanitizer ends a forked process if a new thread has the id of a thread in the parent. */
 #ifdef __SANITIZE_THREAD__
 #define MAY_START false
 #else
@@ -47,6 +47,6 @@ void on_a_deep_stack(void (*call)(void *), void *argument) {
     if (MAY_START && deep_stack_start(&thread, DEEP_STACK_BYTES, call, argument)) {
         pthread_join(thread, NULL);
     } else {
-        call(argument); /* what there is may be enough */
+        call(argument); /* the present stack may suffice */
     }
 }

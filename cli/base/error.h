@@ -16,10 +16,10 @@ enum {
 /* Why something failed, as one line. */
 struct problem {
     char text[PROBLEM_BYTES];
-    char command[PROBLEM_BYTES]; /* one that helps; empty: none */
+    char command[PROBLEM_BYTES]; /* a command that helps; empty: none */
 };
 void error_set(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* After problem_set. */
+/* Adds the command. Call after error_set. */
 void error_try(struct problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Each returns EXIT_ERROR. `command`: one that helps, or NULL. */

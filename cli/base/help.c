@@ -87,7 +87,7 @@ static void print_commands(FILE *out, const struct command *const *commands) {
         char words[HELP_COLUMNS + 1];
         if ((*c)->group == NULL ||
             (c != commands && c[-1]->group != NULL && strcmp(c[-1]->group, (*c)->group) == 0)) {
-            continue; /* it stands in the words of its group */
+            continue; /* printed with the words of the group */
         }
         group_words(words, c);
         const char *between = column == 0 ? "" : column + 3 + strlen(words) > HELP_COLUMNS ? "\n" : "   ";

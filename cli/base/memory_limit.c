@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Ordinary code: control groups of both versions, where they are usually mounted. In a container that sees
- * the host's path of its group, and only its own part of the tree, that part's top has the limit.
+ * Reads cgroups of versions 1 and 2 at their usual mount points. A container may see the host's path of its
+ * cgroup, but only its own part of the tree. Then the top of that part has the limit.
  */
 #include "cli/base/memory_limit.h"
 
@@ -16,9 +15,9 @@
 #define DATA_BYTES_MAX (UINT64_C(1) << 30)   /* a few megabytes of a hostile file ask for as many gigabytes */
 
 struct version {
-    const char *line; /* how its line in /proc/self/cgroup goes on behind the first number */
+    const char *line; /* text after the first number of a line in /proc/self/cgroup */
     const char *mount, *most, *high, *used;
-    const char *cached[2]; /* in memory.stat: what is given back where memory is short */
+    const char *cached[2]; /* names in memory.stat of memory that the kernel can reclaim */
     const char *events;    /* has a line oom_kill */
 };
 
@@ -65,7 +64,8 @@ static uint64_t read_number(const char *folder, const char *file, const char *na
 
 static uint64_t room_in(const struct version *v, const char *folder) {
     uint64_t most = read_number(folder, v->most, "", UINT64_MAX); /* version 2 says "max" */
-    uint64_t high = read_number(folder, v->high, "", UINT64_MAX); /* from there on all in it are held up */
+    uint64_t high = read_number(folder, v->high, "",
+                                UINT64_MAX); /* above this the kernel throttles all processes of the cgroup */
     uint64_t used = read_number(folder, v->used, "", 0);
     most = high < most ? high : most;
     for (unsigned i = 0; i < 2; i++) {
@@ -107,7 +107,7 @@ static uint64_t kills_up_from(const struct version *v, const char *group) {
     return kills;
 }
 
-/* What `of` says of the groups that this process is in; UINT64_MAX: of none. */
+/* The least result of `of` for the cgroups of this process; UINT64_MAX: no cgroup. */
 static uint64_t least(uint64_t (*of)(const struct version *v, const char *group)) {
     char line[PATH_BYTES];
     uint64_t found = UINT64_MAX;

@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-/* Keeps what the calling process may map from now on to a gibibyte, and to half of what its control groups
- * leave to all in them: in one that ends whole where memory is short (memory.oom.group, as Kubernetes sets
- * it) a process of ours that takes too much would end the program. */
+/* Limits the memory that the calling process may map from now on: to 1 GiB, and to half of what the process's
+ * cgroups have free. The kernel can kill a whole cgroup that lacks memory (memory.oom.group, set by
+ * Kubernetes). A process of ours that takes too much would then end the program. */
 void memory_keep_to_room(void);
 
-/* How many processes of the own control group the kernel has killed for want of memory; of the machine, where
- * the group does not tell. */
+/* The number of processes of the own cgroup that the kernel has killed for lack of memory. The number for the
+ * machine, if the cgroup has none. */
 uint64_t memory_oom_kills(void);
 
 #endif

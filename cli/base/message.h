@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A message of several lines on stderr: text, and commands to paste. On a terminal the text wraps at words
- * and each command has a line of its own; elsewhere all is one line, as journals want it.
+ * and each command has its own line. Elsewhere all is one line, which suits journals.
  */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H

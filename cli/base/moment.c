@@ -39,7 +39,7 @@ bool moment_parse(const char *text, time_t now, time_t *moment) {
     if (strcmp(text, "yesterday") == 0) {
         return midnight(now, 1, moment);
     }
-    /* A number alone is of nothing: 2026 may be a year. */
+    /* A number without a unit is not a duration: 2026 may be a year. */
     if (strspn(text, "0123456789") != strlen(text)) {
         int64_t ago = duration_parse(text);
         if (ago >= 0) {

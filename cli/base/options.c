@@ -59,7 +59,7 @@ int options_wrong_use(const struct command *c, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (strstr(text, "did you mean") != NULL) { /* that says what to do */
+    if (strstr(text, "did you mean") != NULL) { /* the text already says what to do */
         print_error("%s", text);
         return c->wrong_use != 0 ? c->wrong_use : EXIT_USAGE;
     }
@@ -72,7 +72,7 @@ int options_wrong_use(const struct command *c, const char *format, ...) {
 /* One option on the command line. */
 struct given {
     const struct command_option *option;
-    void *to;          /* what its offset counts from */
+    void *to;          /* the struct that the option's offset refers to */
     const char *value; /* NULL: none */
 };
 
@@ -300,7 +300,7 @@ static int take_letters(const struct command *c, void *to, struct words *w, cons
     return 0;
 }
 
-/* True when the command has done what was asked for. */
+/* True: --help or --version has been printed, and the command is done. */
 static bool help_or_version(const struct command *c, int *status) {
     terminal_choose_colour(common.color);
     if (common.help) {

@@ -27,7 +27,7 @@ enum option_kind {
     OPTION_DURATION, /* int64_t, nanoseconds; without a unit milliseconds, as older releases took them */
 };
 
-/* What a shell offers for a value or an operand. */
+/* The completions that a shell offers for a value or an operand. */
 enum completion {
     COMPLETE_NOTHING,
     COMPLETE_FILE,
@@ -60,16 +60,16 @@ struct command {
     const char *name;
     const char *group; /* heading in the help of all commands; NULL: not for users */
     const char *about; /* one sentence without a stop */
-    const char *usage; /* what follows the command's name */
+    const char *usage; /* text after the command's name */
     struct {
         const char *arguments, *what; /* "hangdog " stands before the arguments */
     } example[EXAMPLES_MAX];
     const char *description; /* of the man page: paragraphs, each ends with an empty line */
     const char *exit_status; /* of the man page: "0\tdone\n1\tfailed\n"; NULL: the same as most commands */
     const char *environment; /* of the man page, in this form: the command's own variables; NULL: none */
-    bool no_spool;           /* it reads and writes no report: the spool's variables mean nothing to it */
+    bool no_spool;           /* the command uses no report, and no variable of the spool */
     struct {
-        const char *option, *command; /* what a user may expect here, and where it is */
+        const char *option, *command; /* an option that a user may expect, and the command that has it */
         const char *lacks;            /* or why this build lacks the option; the command builds one with it */
     } instead[2];
     bool stops;    /* at the first operand: the rest is another program's */

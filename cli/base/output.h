@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a process writes now. In shared memory, another process sees whether a reader takes it. */
+/* The state of a process's output. In shared memory, so that another process sees whether a reader takes the
+ * output. */
 struct output_state {
     atomic_bool writing;  /* and may wait for the reader */
     atomic_bool in_haste; /* the program has ended: write pieces, wait for free space some seconds in all */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Control characters: ASCII's, DEL, and the second set, U+0080 to U+009F, as UTF-8 has it or as bytes by
- * themselves. So are those that turn the direction of the text after them, U+202A to U+202E and U+2066 to
- * U+2069: with them a terminal shows another order than a name has. Ordinary code.
+ * themselves. Also characters that change the direction of text, U+202A to U+202E and U+2066 to U+2069. With
+ * them a terminal would show a name in another order.
  */
 #include "cli/base/sanitize.h"
 
@@ -22,7 +22,7 @@ static size_t next(const char *text, size_t left, bool *control) {
     for (size_t i = 1; whole && i < bytes; i++) {
         whole = (s[i] & 0xc0) == 0x80;
     }
-    if (whole && bytes > 2) { /* one that could have been written with fewer bytes is none */
+    if (whole && bytes > 2) { /* an overlong encoding is not a character */
         whole = !(s[0] == 0xe0 && s[1] < 0xa0) && !(s[0] == 0xf0 && s[1] < 0x90);
     }
     if (!whole) {

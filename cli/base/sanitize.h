@@ -17,7 +17,7 @@ void sanitize_text(char *text);
 /* The same, written; NULL is an empty text. */
 void sanitize_print(FILE *out, const char *text);
 
-/* What agrees with a number of things: by_count(n, "", "s"), by_count(n, "was", "were"). */
+/* The form that agrees with a number: cli_plural(n, "", "s"), cli_plural(n, "was", "were"). */
 const char *cli_plural(int64_t count, const char *one, const char *other);
 
 /* A JSON text and a new line, in which control characters are escaped, and only they; numbers are as they

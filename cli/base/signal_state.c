@@ -54,7 +54,7 @@ void signal_state_restore(void) {
     }
     sigaction(SIGCHLD, &given.child, NULL);
     sigaction(SIGPIPE, &given.pipe, NULL);
-    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one that waits is forgotten */
+    sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* drops a pending signal */
     sigaction(SIGXFSZ, &given.size, NULL);
     sigprocmask(SIG_SETMASK, &given.mask, NULL);
 }

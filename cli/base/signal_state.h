@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the program is to have of signals, as this process was started with it. One thread.
+ * Signal mask and handlers that this process inherited, and that the program must get. One thread.
  */
 #ifndef CLI_SIGNAL_STATE_H
 #define CLI_SIGNAL_STATE_H
@@ -9,8 +9,8 @@
  * closed descriptors among 0 to 2 must not be ours, and are closed again for it. */
 void signal_state_save(void);
 
-/* For a process beside the program: signals of the process group are the program's. Faults keep their
- * meaning. Blocked instead, they would stay queued. */
+/* For a second process next to the program: signals to the process group are meant for the program. Faults
+ * keep their effect. Ignored, not blocked, since blocked signals would stay queued. */
 void signal_state_ignore_all(void);
 
 /* Sets the stored state again, for exec, also of a command. */

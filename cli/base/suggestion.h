@@ -5,7 +5,7 @@
 #ifndef CLI_SUGGESTION_H
 #define CLI_SUGGESTION_H
 
-/* Starts with `word` alone set. The caller keeps the candidates. */
+/* The caller sets only `word` at first, and keeps the candidates valid. */
 struct suggestion {
     const char *word;
     const char *nearest; /* NULL: no candidate is near */

@@ -20,7 +20,7 @@ static int lock(int fd, const char *path) {
     if (fstat(fd, &st) != 0) {
         return -errno;
     }
-    if (st.st_nlink > 1) { /* somebody who may write here put a link to another file in its place */
+    if (st.st_nlink > 1) { /* another user with write access has put a link to a file here */
         return unlink(path) == 0 ? 0 : -errno;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

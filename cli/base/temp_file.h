@@ -5,9 +5,9 @@
 #ifndef CLI_TEMP_FILE_H
 #define CLI_TEMP_FILE_H
 
-/* Makes the file .ID.tmp, or takes the one that is there, empty and locked until it is closed: an unlocked
- * one is a dead writer's to whoever opens the spool, and is swept. A link to a file elsewhere is removed, and
- * a writer who does not end is not waited for. A descriptor or a negative errno value. */
+/* Makes the file .ID.tmp, or empties an existing one, and locks it until the close. The next process that
+ * opens the spool removes an unlocked file, which is that of a dead writer. Removes a link to another file.
+ * Does not wait for a writer that has the lock for long. A descriptor or a negative errno value. */
 int temp_file_open(const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a stream's terminal shows: colour, width, characters.
+ * The abilities of a stream's terminal: colour, width, characters.
  */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H

@@ -236,7 +236,7 @@ static void put_head(const struct dump_page *p, size_t threads) {
             render_clock(when, value_text(p->page.report, "started_at")), p->page.style.end);
 }
 
-/* What was done to the process, and what the text leaves out. */
+/* Prints how long threads were stopped, and what the text leaves out. */
 static void put_hidden(const struct dump_page *p) {
     double pause_us = (double)value_int(json_object_get(p->page.report, "monitor"), "pause_total_ns") / 1e3;
     if (pause_us > 0) {

@@ -10,9 +10,10 @@
 /* 0, or -1 with errno when `out` cannot be written. */
 int dump_text(FILE *out, const json_t *report, const struct render_options *o);
 
-/* What a thread does: "waits for 10.0.0.5:5432 in poll". `brief`: of one that runs only that. */
+/* Prints the activity of a thread: "waits for 10.0.0.5:5432 in poll". `brief`: for a running thread, only
+ * that it runs. */
 void dump_text_state(FILE *out, const json_t *thread, bool brief);
-/* The frames of its stack, a line each; `hidden` grows by those that are left out. */
+/* Prints the frames of a stack, one for each line. Adds the number of hidden frames to `hidden`. */
 void dump_text_stack(FILE *out, const json_t *report, const json_t *stack, const struct render_options *o,
                      size_t *hidden);
 

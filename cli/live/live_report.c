@@ -39,7 +39,7 @@ static int put(void *ctx, const char *bytes, size_t n) {
     return 0;
 }
 
-/* The number behind `key` in the process's status; 0: it is not told. */
+/* The number after `key` in the process's `status` file; 0: not known. */
 static uint64_t status_number(const struct live_process *p, const char *key) {
     return hd_proc_status_number(p->proc_fd, "status", key, 10);
 }

@@ -13,8 +13,8 @@
 /* NULL: there is no memory. */
 json_t *live_report(const struct live_threads *t);
 
-/* One for the files that the process has mapped; it may serve several reports. `debuginfod`: it asks servers,
- * too. NULL: no memory. symbolizer_destroy it before the threads are freed. */
+/* A symbolizer for the files that the process has mapped, for one or several reports. `debuginfod`: queries
+ * servers too. NULL: no memory. The caller calls symbolizer_destroy before the threads are freed. */
 struct symbolizer *live_symbolizer(const struct live_threads *t, bool debuginfod);
 
 /* Adds functions, files and lines, from the files that the process has mapped. `notes`: why some are missing;

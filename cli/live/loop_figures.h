@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a loop's counters say of a span of time. Pure.
+ * Totals of a loop for a span of time, from two readings of the loop's counters. Pure.
  */
 #ifndef CLI_LIVE_LOOP_FIGURES_H
 #define CLI_LIVE_LOOP_FIGURES_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * By its name below the process's root, by the kernel's link to the mapped file (for root alone), by the link
- * to the program, and last from memory, where its exported symbols are. Ordinary code.
+ * Opens a module in one of four ways: by its name below the process's root, by the kernel's link to the
+ * mapped file (only for root), by the link to the program, or from memory, which has the exported symbols.
  */
 #include "cli/live/module_file.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Opens the process by its folder of /proc, whose descriptor never means another process, whoever gets the
- * number next. Ordinary code.
+ * Opens the process's folder in /proc. The descriptor stays valid for this process only, even if the kernel
+ * reuses the id.
  */
 #include "cli/live/process.h"
 

@@ -24,7 +24,7 @@ struct live_process {
     int proc_fd, mem_fd;
     uid_t uid;
     char name[64];       /* for a person */
-    char executable[64]; /* base name of its file */
+    char executable[64]; /* base name of the program's file */
     uint64_t started_wall_ns;
 };
 

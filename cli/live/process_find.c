@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * A name is that of the program: what the kernel calls it, its file's, or what it was called by; else that of
- * the script that it runs. Ordinary code.
+ * A name matches the kernel's name of the process, the program's file, or argv[0]. Otherwise it matches the
+ * script that the process runs.
  */
 #include "cli/live/process.h"
 
@@ -32,7 +31,7 @@ struct search {
 
 static void note(struct search *s, const char *name) {
     suggestion_add(&s->nearest, name);
-    if (s->nearest.nearest == name) { /* it goes */
+    if (s->nearest.nearest == name) { /* `name` does not stay valid */
         snprintf(s->like, sizeof s->like, "%.63s", name);
         s->nearest.nearest = s->like;
     }

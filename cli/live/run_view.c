@@ -128,7 +128,7 @@ static void sum_up(const struct hd_loop *l, const struct rate *rate, struct run_
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         out->turns[b] = bounded(atomic_load(&l->histogram[b]));
     }
-    if (pending != 0) { /* it is summed when the next one ends */
+    if (pending != 0) { /* the loop adds a turn to the histogram when the next turn ends */
         out->turns[hd_turn_bucket(hd_ticks_to_ns(pending, rate->ns_per_tick_32))]++;
     }
     out->frames = bounded(atomic_load(&l->frames.presented));

@@ -23,15 +23,15 @@ struct run_loop {
 };
 
 struct run_hangs {
-    uint64_t count, lost_ns, longest_ns; /* that have ended */
-    bool lasts, ended;                   /* one that the record has */
+    uint64_t count, lost_ns, longest_ns; /* of ended hangs */
+    bool lasts, ended;                   /* the hang in the record: is open; has ended */
     uint64_t since_ns, for_ns;
 };
 
 struct run_view {
     uint64_t place;     /* address of struct hd_run_place; 0: not found */
     uint64_t at_ns;     /* of the last reading */
-    size_t loops, more; /* that are read, and that are not */
+    size_t loops, more; /* loops that were read; loops that were not */
     struct run_loop loop[RUN_LOOPS_MAX];
     struct run_hangs hangs;
 };

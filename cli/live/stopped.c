@@ -15,7 +15,7 @@
 #include "capture/capture.h"
 #include "os/os.h"
 
-#define STOP_NS (100 * HD_NS_PER_MS) /* a thread that is in the kernel for longer is left alone */
+#define STOP_NS (100 * HD_NS_PER_MS) /* longest wait for a thread that is in the kernel */
 #define BELOW 128                    /* bytes that a leaf function may use */
 
 static void wake(int signal) {
@@ -46,7 +46,8 @@ static void take_registers(struct hd_regs *to, const struct user_regs_struct *fr
     }
 }
 
-/* A signal to this thread alone, again and again: it ends a wait that began before or after it. */
+/* Sends a repeated signal to this thread only. A repeated signal ends the wait even if the wait starts after
+ * the first signal. */
 static bool start_alarm(timer_t *timer) {
     struct sigaction action = {.sa_handler = wake};
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
@@ -56,8 +57,8 @@ static bool start_alarm(timer_t *timer) {
            timer_settime(*timer, 0, &often, NULL) == 0;
 }
 
-/* The signal that the thread is to have when it goes on; or -ESRCH, -ETIMEDOUT. It sleeps meanwhile: whoever
- * waits awake takes the CPU that the thread needs to stop. */
+/* Returns the signal to deliver when the thread continues; or -ESRCH, -ETIMEDOUT. Sleeps in the wait: a busy
+ * wait would take the CPU that the thread needs to stop. */
 static int wait_for_stop(int tid) {
     timer_t timer;
     int status = 0;

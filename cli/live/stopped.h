@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * A running thread, stopped by PTRACE_INTERRUPT for one copy of its registers and stack. Ordinary code; the
- * calling thread traces.
+ * Stops a running thread by PTRACE_INTERRUPT, for one copy of registers and stack. The calling thread is the
+ * tracer.
  */
 #ifndef CLI_LIVE_STOPPED_H
 #define CLI_LIVE_STOPPED_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * A blocked thread is read in place; one that runs is looked at again for a tenth of a second, and has its
- * share of a CPU then. Ordinary code.
+ * Reads a blocked thread in place. Tries a running thread again for a tenth of a second, and then shows only
+ * its use of a CPU.
  */
 #include "cli/live/threads.h"
 
@@ -171,7 +170,7 @@ static void note_share(struct hd_thread_record *record, struct live_wait *w, con
     }
 }
 
-/* 0: no more is to be had of it; -EAGAIN: it runs; else there is no memory. */
+/* 0: the thread is read as far as possible; -EAGAIN: the thread runs; another value: no memory. */
 static int read_thread(struct live_reading *r, size_t i) {
     struct hd_thread_record *record = &r->t->record[i];
     struct live_wait *w = &r->t->wait[i];
@@ -195,7 +194,7 @@ static int read_thread(struct live_reading *r, size_t i) {
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-/* Threads that run are asked again until all are read, or the time is over. */
+/* Tries running threads again until all are read, or the time is over. */
 static int read_all(struct live_reading *r) {
     struct live_threads *t = r->t;
     int rc = 0;

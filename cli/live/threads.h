@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "script/script.h"
 
-struct live_reading; /* what reading needs, besides what it gives */
+struct live_reading; /* private state of the reading */
 
 struct live_threads {
     const struct live_process *process;
@@ -35,8 +35,8 @@ struct live_threads {
 /* Reads all of them. `stop`: those that run are stopped, each for one copy. 0 or a negative errno value; free
  * it in both cases. */
 int live_threads_read(struct live_threads *t, const struct live_process *p, bool stop);
-/* Reads them anew. What is known of modules stays while the process has the same ones: a fraction of the
- * time. After the above; the same result. */
+/* Reads the threads again, after live_threads_read, with the same results. Takes a fraction of the time,
+ * since data about modules stays while the process has the same modules. */
 int live_threads_again(struct live_threads *t);
 void live_threads_free(struct live_threads *t);
 

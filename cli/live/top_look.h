@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `hangdog top` knows of a process at one look, and keeps from one look to the next. Ordinary code.
+ * The data of `hangdog top` about a process at one look, and the data for the next look. One thread.
  */
 #ifndef CLI_LIVE_TOP_LOOK_H
 #define CLI_LIVE_TOP_LOOK_H
@@ -27,7 +27,7 @@ struct top_look {
     size_t before_count, before_room;
     uint64_t at_ns, before_ns; /* of this look and the one before; 0: there was none */
     uint64_t up_ns;            /* of the process, at this look */
-    uint64_t own_cpu_ns;       /* what this look cost on a CPU */
+    uint64_t own_cpu_ns;       /* CPU time of this look */
 };
 
 /* Starts, without a look. top_look_end it. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * ncurses draws. What puts the terminal back is made up beforehand, so that a signal's handler has only to
- * write it: ncurses may be in the middle of anything then. Ordinary code, but for the handler.
+ * Draws with ncurses. The text that restores the terminal is prepared, so that a signal handler only writes
+ * it: a handler cannot call ncurses. Only the handler is async-signal-safe.
  */
 #include "cli/live/top_screen.h"
 

@@ -19,7 +19,7 @@ int top_screen_open(struct problem *why);
 void top_screen_close(void);
 
 void top_screen_size(int *width, int *height);
-/* What does not fit is cut. */
+/* Truncates what does not fit. */
 void top_screen_draw(const struct top_page *page);
 
 /* The next key, waited for until CLOCK_MONOTONIC says `until_ns`. TOP_KEY_NONE: none came, or the terminal

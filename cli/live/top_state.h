@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the user of `hangdog top` has selected: a thread, an order, what is shown. Pure.
+ * The selection of the user of `hangdog top`: a thread, an order, a view. Pure.
  */
 #ifndef CLI_LIVE_TOP_STATE_H
 #define CLI_LIVE_TOP_STATE_H
@@ -17,7 +17,7 @@ enum top_order {
 
 enum top_key {
     TOP_KEY_NONE,  /* none was pressed */
-    TOP_KEY_OTHER, /* one that means nothing */
+    TOP_KEY_OTHER, /* a key without a meaning */
     TOP_KEY_UP,
     TOP_KEY_DOWN,
     TOP_KEY_PAGE_UP,

@@ -13,7 +13,7 @@
 #include "cli/render/render_parts.h"
 
 #define LOOPS_SHOWN 4
-#define LEAST_THREADS 3 /* rows, beside all frames of a stack */
+#define LEAST_THREADS 3 /* rows that stay next to a stack with all frames */
 
 static const char *const order_names[TOP_ORDERS] = {
     [TOP_BY_CPU] = "CPU", [TOP_BY_NUMBER] = "number", [TOP_BY_NAME] = "name"};

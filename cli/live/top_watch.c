@@ -47,7 +47,7 @@ void top_watch_note(struct top_watch *w, const struct run_hangs *now, const char
     struct top_hang *h = newest(w);
     uint64_t ended = now->count > w->before.count ? now->count - w->before.count : 0;
     uint64_t lost_ns = now->lost_ns > w->before.lost_ns ? now->lost_ns - w->before.lost_ns : 0;
-    bool first = !w->is_watched; /* what was before we looked is only counted */
+    bool first = !w->is_watched; /* hangs before the first look are only counted */
     if (h != NULL && h->lasts && (!now->lasts || now->since_ns != h->since_ns)) {
         h->lasts = false;
         h->for_ns = ended == 1 ? lost_ns : h->for_ns; /* its last word, where nothing else ended */

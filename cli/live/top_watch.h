@@ -11,7 +11,7 @@
 #include "cli/live/loop_figures.h"
 #include "cli/live/top_page.h"
 
-#define TOP_HANGS 3 /* that are shown */
+#define TOP_HANGS 3 /* shown hangs */
 
 struct top_hang {
     uint64_t since_ns, for_ns;
@@ -39,7 +39,7 @@ void top_watch_text(const struct top_watch *w, struct top_page *page, size_t row
 
 /* ---- private ---------------------------------------------------------------------------------- */
 
-/* Notes what the record says of hangs now, beside what it said before. Pure, but for the report. */
+/* Updates the hangs from the record's present values and the earlier ones. Pure, except for the report. */
 void top_watch_note(struct top_watch *w, const struct run_hangs *now, const char *function, const char *when);
 
 #endif

@@ -216,7 +216,8 @@ static int32_t owner_of(const struct live_threads *t, int32_t tid) {
     return 0;
 }
 
-/* The ring that begins and ends at `tid`, told once: by its lowest number. NULL: there is none. */
+/* The deadlock ring that starts and ends at `tid`. NULL: no ring, or `tid` is not its lowest thread id, at
+ * which the ring is reported. */
 static json_t *ring_at(const struct live_threads *t, int32_t tid) {
     json_t *ring = json_array();
     int32_t at = tid;
@@ -226,7 +227,7 @@ static json_t *ring_at(const struct live_threads *t, int32_t tid) {
         if (at == tid) {
             return ring;
         }
-        if (at < tid) { /* none, or it is told at that one */
+        if (at < tid) { /* no ring, or reported at that thread */
             break;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a thread waits for, in words for a person. Ordinary code.
+ * Describes in words what a thread waits for. One thread.
  */
 #ifndef CLI_LIVE_WAITS_H
 #define CLI_LIVE_WAITS_H
