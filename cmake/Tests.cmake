@@ -191,8 +191,8 @@ target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/sup
 target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka PkgConfig::libunwind)
 
 # Not under an emulator. To the kernel each thread there is the emulator: its calls, its registers, its memory.
-set(not_emulated capture_alt_stack capture_frozen capture_mend capture_refused capture_short capture_signalled capture_unanswered main_thread
-  os_linux probe probe_children recognise_outside)
+set(not_emulated capture_alt_stack capture_frozen capture_mend capture_method capture_refused capture_short capture_signalled capture_unanswered
+  main_thread os_linux probe probe_children recognise_outside)
 list(APPEND not_emulated record_copy short_name turn_capacity unwind_hostile) # assert times, or take minutes there
 list(APPEND not_emulated unwind_expression) # its expressions name registers by their numbers on x86-64
 list(APPEND not_emulated walk_scan) # arm64's system call is in a leaf, whose return address is in a register alone

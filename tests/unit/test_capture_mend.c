@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The handler undoes what its signal broke, and only that. Here the signals are sent to a thread that is
- * mostly in a call, which the ladder never does, and signals of the program's own come at the same time.
+ * The handler repairs calls that its own signal broke, and no others. The test sends signals to a thread that
+ * is mostly inside a call, which a capture never does, while signals of the program's own arrive.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -145,7 +145,7 @@ static void a_main_threads_stack_is_whole_again_after_it_has_grown(void **state)
     assert_int_equal(l.returned, HD_STACK_BYTES_MAX);
 }
 
-static void keeps_a_borrowed_stack_while_others_are_taken(void **state) {
+static void keeps_a_stack_in_place_while_others_are_taken(void **state) {
     (void)state;
     static uint8_t kept[HD_STACK_BYTES_MAX];
     struct live l = {0}, other = {0};
@@ -399,7 +399,7 @@ int main(void) {
         cmocka_unit_test(a_pause_is_as_long_as_it_is_also_after_a_suspend),
         cmocka_unit_test(a_stack_larger_than_the_buffer_is_cut_and_says_so),
         cmocka_unit_test(a_main_threads_stack_is_whole_again_after_it_has_grown),
-        cmocka_unit_test(keeps_a_borrowed_stack_while_others_are_taken),
+        cmocka_unit_test(keeps_a_stack_in_place_while_others_are_taken),
         cmocka_unit_test(a_coroutines_stack_is_read_with_care),
         cmocka_unit_test(a_signal_of_another_kind_is_refused),
         cmocka_unit_test(a_signal_that_the_program_handles_is_left_to_it),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The signal's rung where no answer comes: late, refused, put off in mid-copy, and what is told instead.
+ * Requests by a signal without an answer in time: late ones, refused ones, and handlers stopped in mid-copy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,7 +146,7 @@ static void a_request_of_the_turn_before_serves_the_next(void **state) {
     live_end(&l);
 }
 
-/* The buffer for all others is needed again at once, the one that is lent is free later. */
+/* Other samples need the spare buffer at once; the in-place buffer may be free later. */
 static void who_had_nowhere_to_copy_to_has_it_with_the_next_sample(void **state) {
     (void)state;
     struct live l = {0};

@@ -101,11 +101,13 @@ static bool has_handler(int signal, bool *restarts) {
 
 /* Whether a signal of the program's is pending behind ours. The kernel delivers it when the context's mask is
  * back, and it ends the call. `even_if_it_restarts`: also a signal whose handler has SA_RESTART.
- * These do not count:
- *   A signal that the context's mask blocks. Where the call itself unblocks it (ppoll, sigsuspend), the
- * repeated call ends at once. A signal without a handler. The kernel keeps it pending only because our
- * handler blocks all signals. A signal to the process may still go to another thread, for our thread blocks
- * it now. So the handler counts each call that ends because of a pending signal. */
+ *
+ * A signal that the context's mask blocks does not count. Where the call itself unblocks it (ppoll,
+ * sigsuspend), the repeated call ends at once. A signal without a handler does not count either: the kernel
+ * keeps it pending only because our handler blocks all signals.
+ *
+ * A signal to the process may still go to another thread, for this thread blocks it now. So the caller counts
+ * each call that it ends because of such a signal. */
 static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it_restarts) {
     uint64_t pending = 0;
 
@@ -156,9 +158,9 @@ static bool program_signal_was_here(int own, const ucontext_t *context) {
     return true;
 }
 
-static void count(struct hd_mailbox *m, bool mended) {
+static void count(struct hd_mailbox *m, bool repaired) {
     if (m != NULL) {
-        __atomic_fetch_add(mended ? &m->restarted_syscalls : &m->interrupted_syscalls, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(repaired ? &m->restarted_syscalls : &m->interrupted_syscalls, 1, __ATOMIC_RELAXED);
     }
 }
 
@@ -227,8 +229,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     uint32_t sequence = 0;
     /* At RLIMIT_SIGPENDING the kernel drops the value that we sent. The request in the mailbox is meant then.
      */
-    bool emptied = why->si_code == SI_USER && why->si_pid == 0;
-    bool ours = emptied || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)*hd_capture_alive);
+    bool without_value = why->si_code == SI_USER && why->si_pid == 0;
+    bool ours = without_value || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)*hd_capture_alive);
 
     if (*hd_capture_alive == 0) {
         leave_to_child(signal);
@@ -238,8 +240,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
         return;
     }
     if (m != NULL) {
-        sequence = emptied ? (uint32_t)(__atomic_load_n(&m->word, __ATOMIC_RELAXED) >> 2)
-                           : (uint32_t)(uintptr_t)why->si_value.sival_ptr;
+        sequence = without_value ? (uint32_t)(__atomic_load_n(&m->word, __ATOMIC_RELAXED) >> 2)
+                                 : (uint32_t)(uintptr_t)why->si_value.sival_ptr;
         uint64_t requested = hd_mail_word(sequence, HD_MAIL_REQUESTED);
         answer = __atomic_compare_exchange_n(&m->word, &requested, hd_mail_word(sequence, HD_MAIL_COPYING),
                                              false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
