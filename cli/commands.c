@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/commands.h"
 
-/* Those of one group stand together. */
+/* In the order of the help. Commands of one group stand together. */
 static const struct command *const commands[] = {&command_run,
                                                  &command_top,
                                                  &command_dump,

@@ -10,7 +10,7 @@
 extern const struct command command_run, command_top, command_dump, command_list, command_stats, command_show,
     command_serve, command_upload, command_upload_symbols, command_export, command_doctor, command_complete;
 
-/* What a user may write before a command's name. */
+/* Options that a user may write before a command's name. */
 struct before_command {
     bool json;
     const char *spool;

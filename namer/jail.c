@@ -42,7 +42,7 @@ static void be_dispensable(void) {
 
 bool jail_limit(enum jail jail) {
     be_dispensable();
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these map terabytes */
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* a sanitizer maps terabytes */
     if (!limit(RLIMIT_AS, ADDRESS_BYTES)) {
         return false;
     }
@@ -84,7 +84,7 @@ bool jail_limit(enum jail jail) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),                 \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
-/* What memory, threads and open files need. */
+/* System calls for memory, threads and open files. */
 #define ALLOW_WORK                                                                                           \
     ALLOW(read), ALLOW(write), ALLOW(pread64), ALLOW(lseek), ALLOW(fstat), ALLOW(fcntl), ALLOW(dup),         \
         ALLOW(close), ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise),            \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the worker may take and do: it reads hostile files.
+ * Limits of the process that reads hostile files: resources and system calls.
  */
 #ifndef NAMER_JAIL_H
 #define NAMER_JAIL_H
@@ -9,11 +9,11 @@
 
 enum jail {
     JAIL_READS_OPEN, /* files that are open already */
-    JAIL_READS       /* it may open files, for reading only; its caller watches the time */
+    JAIL_READS       /* files to open for reading; the caller limits the time */
 };
 
-/* CPU time, addresses, no files that grow, no core file; the first process to end where memory is short. For
- * the whole process. */
+/* Limits CPU time and address space, forbids growing files and a core file, and makes this process the
+ * kernel's first victim if memory is short. For the whole process. */
 bool jail_limit(enum jail jail);
 
 /* From now on this process writes, connects to, starts and signals nothing else, and opens what the jail

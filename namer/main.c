@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * hangdog-name FOLDER: a report comes on the standard input, and goes to the standard output with the names
- * that the checked debug files of the folder have for its frames.
- * hangdog-name --check FOLDER BUILD-ID: whether the file of this name can be read, and has this build-id.
- * Status 3: it has not, and the standard output says why. Other statuses say nothing of the file.
+ * hangdog-name FOLDER: adds names to a report, from stdin to stdout. The names come from the checked debug
+ * files of the folder.
+ *
+ * hangdog-name --check FOLDER BUILD-ID: checks that the file of this name can be read, and has this build-id.
+ * Status 3: no, and the standard output says why. Another status means
+ * nothing for the file.
  * hangdog-name --look-up: see look_up.h.
  */
 #include <elf.h>
@@ -153,8 +155,8 @@ struct check {
     int status;
 };
 
-/* The heads of the sections are at the end. libelf takes a file without its end for one without names, and
- * its reports would wait for the whole one no more. */
+/* True: the file is truncated. Section headers are at the end, and libelf treats a file without them as one
+ * without names. Reports would then no longer wait for the whole file. */
 static bool is_cut(int fd, const Elf64_Ehdr *head) {
     struct stat st;
     if (fstat(fd, &st) != 0) {
@@ -239,6 +241,6 @@ int main(int argc, char **argv) {
     if (!jail_limit(JAIL_READS_OPEN)) {
         return EXIT_ERROR;
     }
-    /* what the report and the files took goes with the process */
+    /* the end of the process frees all memory */
     _exit(checks ? check(argv[2], argv[3]) : name(argv[1]));
 }

@@ -22,7 +22,7 @@
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* What of a program's file names functions: nothing, functions alone, lines too. */
+/* The names that a program's file has: none, only functions, or lines too. */
 enum names {
     NAMES_UNKNOWN,
     NAMES_NONE,
@@ -155,7 +155,7 @@ static bool is_watched(pid_t pid) {
     return found;
 }
 
-/* What hangdog dump needs. */
+/* True: the caller may read the process's memory, as hangdog dump must. */
 static bool can_be_read(pid_t pid) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);

@@ -37,7 +37,7 @@ static void check_program(struct checks *c, const struct unit_plan *p) {
     }
 }
 
-/* The folder that users beside root may not enter, in `path`; false: none. */
+/* Truncates `path` to the first folder that only root may enter; false: no such folder. */
 static bool find_closed(char path[PATH_MAX]) {
     struct stat st;
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -90,7 +90,8 @@ static void check_spool(struct checks *c, const struct unit_plan *p, const struc
     }
 }
 
-/* An upgrade of its package, or its administrator, may have changed the unit's command since. */
+/* True: the drop-in starts the unit's present command. A package upgrade or an administrator may have changed
+ * the command since. */
 static bool starts_the_command(const char *drop_in, const struct unit_plan *p) {
     FILE *file = fopen(drop_in, "re");
     char *line = NULL;

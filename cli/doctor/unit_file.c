@@ -118,7 +118,7 @@ static void read_drop_in(struct unit *u, const char *path) {
 
 /* ---- by systemd ------------------------------------------------------------------------------- */
 
-/* What `systemctl show` prints; false: it does not answer. */
+/* Reads the output of `systemctl show`; false: no answer. */
 static bool query_systemd(const char *name, char *text, size_t size) {
     char *words[] = {
         "systemctl", "show",       "--no-pager", "--property=Id,LoadState,FragmentPath,DropInPaths",

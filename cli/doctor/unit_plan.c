@@ -19,9 +19,9 @@
 
 struct unit_processes {
     unsigned count;
-    bool has_user; /* one that is not root's */
-    uid_t user;    /* the first such */
-    bool young;    /* one started within the last seconds: it may become another user's yet */
+    bool has_user; /* a process of a user other than root exists */
+    uid_t user;    /* user of the first such process */
+    bool young;    /* a process started within the last seconds, and may still change its user */
 };
 
 #define YOUNG_S 5

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a service is started under watch: the drop-in of its unit.
+ * Plans a drop-in that starts a systemd service under watch.
  */
 #ifndef CLI_DOCTOR_UNIT_PLAN_H
 #define CLI_DOCTOR_UNIT_PLAN_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * What shells offer when a user presses the tabulator, a script for each shell. What is known only then, the
- * apps, reports and processes, the scripts ask `hangdog __complete` for.
+ * Writes the completion scripts of shells. Apps, reports and processes are known only when the user presses
+ * Tab: for these a script calls `hangdog __complete`.
  */
 #ifndef CLI_PAGES_COMPLETION_H
 #define CLI_PAGES_COMPLETION_H

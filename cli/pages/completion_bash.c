@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* What does not depend on the tables. $1 of the two functions above it is the command, $2 the option. */
+/* The part that does not depend on the option tables. $1 of the two functions above it is the command, $2 the
+ * option. */
 static const char script[] =
     "# Offers words that start with $cur. A line of stdin: word, tabulator, description. With several words the\n"
     "# description is shown behind each one.\n"

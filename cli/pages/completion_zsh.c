@@ -26,7 +26,7 @@ static void put(FILE *out, const char *text) {
     }
 }
 
-/* What follows the last colon of a specification. */
+/* Writes the text after the last colon of a specification. */
 static void put_action(FILE *out, enum completion what, const char *words) {
     const char *asks = completion_asks_for(what);
     if (words != NULL) {

@@ -129,8 +129,8 @@ bool report_frame_is_plugin(const json_t *report, const json_t *frame, bool syst
 }
 
 /* The innermost plug-in's frame that the program's frame `own` calls, with half of the known time. A plug-in
- * in a system folder counts in two cases: the program is of the system (nginx), or main's loop calls the
- * plug-in (a module of GTK). Else the program itself requested the work. SIZE_MAX: none. */
+ * in a system folder counts only for a program of the system (nginx), or below main's loop (a module of GTK).
+ * Else the program itself requested the work. SIZE_MAX: none. */
 static size_t plugin_of(const json_t *report, const json_t *frames, double half, size_t own) {
     static const char *const programs[] = {"/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/lib/", "/bin/",
                                            "/sbin/",    NULL};

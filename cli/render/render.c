@@ -42,7 +42,7 @@ static void put_notes(const struct page *p) {
 
 int render_report(FILE *out, const json_t *report, const struct render_options *o) {
     struct render_options all = *o;
-    all.threads |= render_is_kind(report, "live"); /* it is nothing else */
+    all.threads |= render_is_kind(report, "live"); /* such a report consists of threads only */
     const struct page p = page_of(out, report, &all);
     const json_t *hot = json_object_get(report, "hot_stack");
     if (render_is_kind(report, "session")) {

@@ -15,9 +15,9 @@
 struct render_options {
     bool colour;
     int width;           /* of the terminal, as render_width has it; 0: nothing is cut or wrapped */
-    bool all_frames;     /* those of interpreters and libraries too */
+    bool all_frames;     /* also frames of interpreters and libraries */
     bool threads;        /* all threads with their stacks */
-    size_t frames_max;   /* of all threads: the stacks beyond are left out; 0: none is */
+    size_t frames_max;   /* of all threads: further stacks are left out; 0: no limit */
     bool dated;          /* the time of the hang with its date */
     bool not_kept;       /* the report's file goes with the run: no command is named that reads it */
     const char *head;    /* before the first line, "hangdog: "; NULL: none */
@@ -30,7 +30,7 @@ struct render_options {
 
 /* True when `out` is a terminal that wants colour (--color, NO_COLOR, CLICOLOR_FORCE, TERM). */
 bool render_wants_colour(FILE *out);
-/* The columns of a terminal, 0 for what is none: a pipe, a file. */
+/* The columns of a terminal; 0: not a terminal. */
 int render_width(FILE *out);
 
 /* A hang in short form: what hung, how long, why, at most 5 own frames, and the command that shows more. Of
@@ -50,7 +50,7 @@ bool render_is_open(const json_t *report);
 /* "340 ms", "2.0 s", "3 min 12 s", "1 h 04 min": in `text`, which is returned. */
 #define RENDER_DURATION_BYTES 40
 const char *render_duration(char text[RENDER_DURATION_BYTES], int64_t ns);
-/* "2026-01-31 12:00:00", local time, of a report's RFC 3339 time; the text as it is when it is none. */
+/* "2026-01-31 12:00:00", local time, from a report's RFC 3339 time; another text stays as it is. */
 #define RENDER_TIME_BYTES 40
 const char *render_time(char text[RENDER_TIME_BYTES], const char *rfc3339);
 /* The same without the date: "12:00:00". */

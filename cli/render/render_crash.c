@@ -10,7 +10,7 @@
 
 #include "symbolizer/demangle.h"
 
-/* What the demangler puts before the name of a type. */
+/* The demangler puts this text before the name of a type. */
 #define TYPE_PREFIX "typeinfo name for "
 
 static const struct {

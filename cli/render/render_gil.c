@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * A wait for the lock of Python's interpreter, which a report has as one for a futex: the names of functions
- * tell it. Ordinary code. Reports come from anywhere: what is missing or of another type reads as NULL, 0 or
- * empty.
+ * Recognises a wait for the lock of Python's interpreter (GIL) by the names of functions: the report has it
+ * as a wait for a futex. Reports are hostile input: a member that is missing or of another type reads as
+ * NULL, 0 or empty.
  */
 #include "cli/base/path.h"
 #include "cli/reader/script_frames.h"
@@ -71,7 +70,7 @@ static bool take_the_gil(const json_t *report, const json_t *const *callers, siz
     for (size_t i = 0; i < count && module != NULL && unnamed <= UNNAMED_MAX; i++) {
         const char *name = name_of(callers[i]);
         if (script_frame_language(callers[i]) != NULL) {
-            continue; /* it stands beside the interpreter's frame */
+            continue; /* a script's frame is next to the interpreter's frame */
         }
         if (!json_equal(json_object_get(callers[i], "module"), module)) {
             return false;

@@ -18,15 +18,16 @@ enum {
     LABEL = RENDER_LABEL,
     HEADLINE_INDENT = 2
 };
-#define LIMIT_PERCENT 95 /* of its memory limit, at which a group is short of memory */
-#define DELAY_SHARE 10   /* a tenth of the hang is worth a line */
+#define LIMIT_PERCENT 95 /* above this part of the memory limit, a cgroup lacks memory */
+#define DELAY_SHARE 10   /* a delay of at least a tenth of the hang gets a line */
 
 bool render_is_kind(const json_t *report, const char *kind) {
     const char *have = value_text(report, "kind");
     return have != NULL && strcmp(have, kind) == 0;
 }
 
-/* It goes on, or its process died, or the disk was full: no report knows which. */
+/* True: the hang has no end in the report. It lasts, or the process died, or the disk was full: the report
+ * does not say which. */
 bool render_is_open(const json_t *report) {
     return json_is_false(json_object_get(report, "complete")) && !render_is_kind(report, "live") &&
            !render_is_kind(report, "fatal-hang");
@@ -173,7 +174,7 @@ static void put_why(const struct page *p) {
     put_memory_limit(p, cause);
 }
 
-/* Why its kind is none of the others. */
+/* Prints the number of threads, the reason for the kind too-many-threads. */
 static void put_thread_count(const struct page *p) {
     char text[64];
     int64_t count = value_int(json_object_get(p->report, "process"), "thread_count");

@@ -93,8 +93,8 @@ static bool is_glue(const struct page *p, const json_t *frame) {
     return glue;
 }
 
-/* Where a library's function stands for the hang: those with a name, and the first of each library, up to the
- * loop; then the user's that called it. */
+/* If a library's function represents the hang: true for named frames, and the first frame of each library, up
+ * to the loop. */
 static bool is_part_of_library(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {
     const json_t *frame = json_array_get(frames, at);
     const json_t *last = l->count > 0 ? l->line[l->count - 1].frame : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the text rendering share, with each other and with cli/live.
+ * Functions that the files of the text rendering share with each other and with cli/live.
  */
 #ifndef CLI_RENDER_PARTS_H
 #define CLI_RENDER_PARTS_H
@@ -61,7 +61,7 @@ const json_t *render_called(const json_t *report, const json_t *frames, size_t o
 void render_stack(const struct page *p, const json_t *stack, bool hot);
 /* "(7 runtime frames hidden; --all-frames)", and `end` behind it; nothing where there is none. */
 void render_hidden(const struct page *p, size_t hidden, const char *end);
-/* Why a stack ends early, or is none. */
+/* Prints why a stack ends early or is missing. */
 void render_stop(const struct page *p, const json_t *stack);
 /* The short form; `more`: with the command that shows the rest. */
 void render_short(const struct page *p, bool more);
@@ -83,7 +83,8 @@ void render_cpu_unsampled(const struct page *p);
 bool render_is_gil(const json_t *report);
 /* `; thread 71 "resizer" used 97% of a CPU` */
 void render_who_ran(FILE *out, const json_t *report);
-/* What the call tree has beside a hot stack's frames; frees by free(). NULL: no memory. */
+/* The branches of the call tree next to the frames of a hot stack. The caller calls free(). NULL: no memory.
+ */
 struct branches;
 struct branches *render_branches(const json_t *report, const json_t *hot_frames);
 /* The other callees of the function that called this frame, in a line if there are any. */

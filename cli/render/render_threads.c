@@ -78,9 +78,9 @@ static void put_stack(const struct page *p, const json_t *thread, size_t *shown)
 
 /* Threads that are alike, as a list by index. */
 struct alike {
-    size_t first; /* of its group */
-    size_t next;  /* of the same group; SIZE_MAX: none */
-    size_t last;  /* of the first one: the group's last one, and how many it has */
+    size_t first; /* index of the group's first thread */
+    size_t next;  /* next thread of the group; SIZE_MAX: none */
+    size_t last;  /* valid in the group's first thread: the last thread, and the number of threads */
     size_t count;
 };
 
@@ -141,7 +141,7 @@ static struct alike *group_threads(const json_t *threads, const json_t *owner) {
     return group;
 }
 
-/* What the names of all begin with: "worker-" of worker-1 and worker-2; as long as there is anything. */
+/* The length of the common start of all names: "worker-" for worker-1 and worker-2; 0: none. */
 static size_t common_name(const json_t *threads, size_t first, const struct alike *group, const char *name) {
     size_t n = strlen(name);
     for (size_t i = first; i != SIZE_MAX && n > 0; i = group[i].next) {

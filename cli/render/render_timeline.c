@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the thread did over the time of the hang: samples that are alike are one row.
+ * Prints the thread's activity over the time of the hang. Samples that are alike are one row.
  */
 #include "cli/base/sanitize.h"
 #include "cli/reader/own_frame.h"

@@ -35,7 +35,8 @@ static void put_as_of(FILE *out, const json_t *report) {
     const json_t *hot = json_object_get(report, "hot_stack");
     double share = json_number_value(json_object_get(hot, "share"));
     double ns = share > 0 ? (double)value_int(hot, "duration_ns") / share : 0;
-    if (json_object_get(json_object_get(report, "cause"), "deadlock") != NULL) { /* it lasts */
+    if (json_object_get(json_object_get(report, "cause"), "deadlock") !=
+        NULL) { /* a deadlock lasts to the end */
         return;
     }
     if (ns > 0 && ns < 0.9 * (double)value_int(report, "duration_ns") && !render_is_open(report)) {
@@ -86,7 +87,7 @@ char *render_why(const struct page *p) {
     } else {
         put_detail(out, p->report, detail);
     }
-    if (!render_is_cpu(p->report)) { /* whose times are of a CPU */
+    if (!render_is_cpu(p->report)) { /* its times are CPU times */
         put_as_of(out, p->report);
     }
     free(lock);

@@ -137,9 +137,9 @@ static void leave_out_namespaces(char *name, int width) {
     }
 }
 
-/* What std::function calls, of the function that calls it: "std::_Function_handler<void (), init()::
- * {lambda()#1}>::_M_invoke(...)", where nothing else tells of it any more. Its last argument; NULL for other
- * names. */
+/* The target of a std::function, which may appear only in the name of the calling function:
+ * "std::_Function_handler<void (), init():: {lambda()#1}>::_M_invoke(...)". Returns the last template
+ * argument; NULL for other names. */
 static char *called_by_handler(const char *name) {
     static const char handler[] = "std::_Function_handler<";
     const char *open = name + sizeof handler - 2, *last = NULL;

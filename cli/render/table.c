@@ -45,7 +45,7 @@ static const char *cell_of(const struct table *t, size_t row, size_t column) {
     return text != NULL ? text : "-";
 }
 
-/* What each column needs, and the gaps: the sum. */
+/* Sets the width that each column needs. Returns the sum with gaps. */
 static int measure_whole(const struct table *t, bool titles, int width[TABLE_COLUMNS_MAX]) {
     int all = -GAP;
     for (size_t c = 0; c < t->columns; c++) {
@@ -60,7 +60,8 @@ static int measure_whole(const struct table *t, bool titles, int width[TABLE_COL
     return all;
 }
 
-/* Those that give way lose what is too much, down to what they keep; `most`: down to a few characters. */
+/* Narrows columns with `gives_way` until the table fits, down to their least width; with `most`, down to a
+ * few characters. */
 static int give_way(const struct table *t, int terminal, bool most, int all, int width[TABLE_COLUMNS_MAX]) {
     for (int turn = 1; turn <= TURNS; turn++) {
         for (size_t c = 0; c < t->columns; c++) {

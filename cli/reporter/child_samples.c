@@ -16,7 +16,7 @@
 #define STEP_MAX_NS (10 * HD_NS_PER_S)
 #define STEPS 8 /* in a part of the run as long as all before it */
 #define DEPTH_MAX 5
-#define LIVED_NS HD_NS_PER_S /* what lived less is a helper that came and went */
+#define LIVED_NS HD_NS_PER_S /* a child with a shorter life is a helper, and does not count */
 #define WORDS_BYTES 1024
 
 static struct child_sample *sample_of(struct child_samples *s, pid_t pid, uint64_t now_ns) {
@@ -25,7 +25,7 @@ static struct child_sample *sample_of(struct child_samples *s, pid_t pid, uint64
             return &s->child[i];
         }
     }
-    for (uint32_t i = 0; i < s->count; i++) { /* one that came and went gives way */
+    for (uint32_t i = 0; i < s->count; i++) { /* replace a short-lived child */
         struct child_sample *c = &s->child[i];
         if (s->count == CHILD_SAMPLES_MAX && c->last_ns - c->first_ns < LIVED_NS && c->last_ns < now_ns) {
             *c = (struct child_sample){.pid = pid, .first_ns = now_ns};
@@ -133,7 +133,8 @@ const struct child_sample *child_samples_loop(const struct child_samples *s, uin
     for (uint32_t i = 0; i < s->count; i++) {
         const struct child_sample *c = &s->child[i];
         uint64_t lived_ns = c->last_ns - c->first_ns;
-        if (lived_ns < LIVED_NS || c->waits < 2 || c->waits * 4 < c->looks) { /* it runs while it starts */
+        if (lived_ns < LIVED_NS || c->waits < 2 ||
+            c->waits * 4 < c->looks) { /* a starting process runs without waits */
             continue;
         }
         ++*count;

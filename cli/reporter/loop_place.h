@@ -19,7 +19,7 @@ struct loop_place {
     char call[64], function[128]; /* with a symbolizer; empty: not known */
 };
 
-/* Fills `place` for a process that runs. `s`: NULL, the module alone. */
+/* Fills `place` for a running process. `s` NULL: fills only the module. */
 void loop_place_read(struct loop_place *place, pid_t pid, uint64_t call_pc, uint64_t caller_pc,
                      struct symbolizer *s);
 

@@ -106,7 +106,8 @@ static void read_child(struct main_thread *t, pid_t pid) {
     }
 }
 
-/* Hangdog's own threads are none of the program's: two, which have their names once both have started. */
+/* True: the program has threads besides the main one. Hangdog's two threads do not count; they have their
+ * names once both have started. */
 static bool has_others(pid_t pid) {
     char path[64], name[16];
     unsigned ours = 0, others = 0;

@@ -41,9 +41,9 @@ uint64_t main_thread_sample(struct main_thread *t, pid_t pid, uint64_t started_n
                             bool threads);
 /* The time since the last sample is spent as it was then. */
 void main_thread_end(struct main_thread *t, uint64_t ended_ns);
-/* What the main thread of any process does now. False: it has gone. */
+/* Reads the present state of a process's main thread. False: the thread has ended. */
 bool main_thread_read_state(pid_t pid, enum main_thread_state *state);
-/* In which most of the time was spent. */
+/* The state with most of the time. */
 enum main_thread_state main_thread_most(const struct main_thread *t);
 
 #endif

@@ -128,7 +128,7 @@ static void put_reason(char *to, size_t size, const struct reporter *r) {
     }
 }
 
-/* These change what their child has in its environment, so Hangdog starts within. */
+/* True: the command changes its child's environment, so the user must start hangdog inside of it. */
 static bool starts_within(char *const *program) {
     static const char *const names[] = {"sudo", "doas", "su", "runuser", "pkexec"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -319,7 +319,7 @@ static void put_dropped(char *to, size_t size, struct reporter *r, const struct 
     json_decref(report);
 }
 
-void no_loop_print_unsure(const struct reporter *r, const char *ran) {
+void no_loop_print_uncertain(const struct reporter *r, const char *ran) {
     const struct settle_dropped *dropped = &r->shared->dropped;
     char what[TEXT_BYTES / 4], waited[RENDER_DURATION_BYTES], threshold[RENDER_DURATION_BYTES], why[256];
     unsigned long long waits = atomic_load(&r->records->loop.waits);

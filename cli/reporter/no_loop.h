@@ -11,14 +11,14 @@
 void no_loop_print(const struct reporter *r, const char *ran);
 /* --loop names no caller of a wait. */
 void no_loop_print_option(const struct reporter *r, const char *ran);
-/* One was seen that is not certain, and no hang is reported. */
-void no_loop_print_unsure(const struct reporter *r, const char *ran);
+/* A loop was seen that is not certain, and no hang is reported. */
+void no_loop_print_uncertain(const struct reporter *r, const char *ran);
 
-/* It failed within seconds, before any wait: nothing could be seen, and no other option would help. False: it
- * did not, and nothing is printed. */
+/* Prints that the program failed within seconds, before any wait, so that no option would help. False: the
+ * program did not fail so, and nothing is printed. */
 bool no_loop_print_start(const struct reporter *r, uint64_t ran_ns, const char *ran);
-/* `before`, and the processes of the program in which there may be hangs that this run did not see; with the
- * command that sees them. False: there are none, and nothing is printed. */
+/* Prints `before`, and the program's child processes that may have hangs, with a command that watches them.
+ * False: no such process, and nothing is printed. */
 bool no_loop_print_children(const struct reporter *r, const char *before);
 
 #endif

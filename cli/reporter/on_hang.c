@@ -17,8 +17,8 @@
 #define COPY_PATH "/proc/self/fd/3"
 #define REPORT_BYTES_MAX (16 << 20)
 
-/* Another user's file may be exchanged while the command reads it: the command gets a copy. False: it is none
- * of a report. */
+/* Copies the report, since another user may exchange the file while the command reads it. False: not a
+ * regular file that can be read. */
 static bool copy_report(const char *report) {
     struct stat st;
     off_t at = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The user's command for each hang (--on-hang): one at a time, in the order of the hangs, beside the program.
- * One thread.
+ * The user's command for each hang (--on-hang): one at a time, in the order of the hangs, while the program
+ * runs. One thread.
  */
 #ifndef CLI_ON_HANG_H
 #define CLI_ON_HANG_H
@@ -11,10 +11,10 @@
 #include <sys/types.h>
 
 struct on_hang {
-    const char *command; /* NULL: none is run */
-    pid_t running;       /* leader of a process group of its own; 0: none */
-    char **given;        /* paths of all reports that it is to be run with, oldest first */
-    size_t given_count, given_capacity, started; /* it was run with so many of them */
+    const char *command;                         /* NULL: none is run */
+    pid_t running;                               /* leader of a process group of its own; 0: none */
+    char **given;                                /* paths of all reports for the command, oldest first */
+    size_t given_count, given_capacity, started; /* `started`: number of runs so far */
     bool stopped;
     unsigned long skipped; /* reports for which there was no memory, no process, or no time at the end */
 };

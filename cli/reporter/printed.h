@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Which reports of a run were printed. Plain values, for shared memory: a second reporter goes on where the
- * first one died. One writer at a time.
+ * The reports of a run that were printed. Plain values in shared memory: a second reporter continues where
+ * the first one died. One writer at a time.
  */
 #ifndef CLI_PRINTED_H
 #define CLI_PRINTED_H
@@ -17,7 +16,7 @@ struct printed_report {
     bool commanded;              /* --on-hang has it */
     uint8_t steps;               /* lines printed while the hang lasted */
     uint64_t due_ns;             /* when the next such line is due, 0: never */
-    uint64_t lasted_ns, seen_ns; /* what its report said, and when that was read */
+    uint64_t lasted_ns, seen_ns; /* duration in the report, and the time of the read */
 };
 
 struct printed {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the reporter prints of one report.
+ * The lines that the reporter prints for one report.
  */
 #ifndef CLI_REPORT_LINES_H
 #define CLI_REPORT_LINES_H
@@ -18,8 +18,8 @@ json_t *report_lines_name(struct reporter *r, json_t *report, const char *path);
 /* "lookup (lock.c:13)" of its own function; free(). NULL: no memory. */
 char *report_lines_function(const json_t *report);
 
-/* These return text that the caller frees; NULL: no memory. `row`: where it is a repeat that has a short
- * line, else NULL. */
+/* Each function returns text that the caller frees; NULL: no memory. `row`: for a repeat, which gets a short
+ * line; else NULL. */
 char *report_lines_ended(struct reporter *r, const json_t *report, const json_t *notes,
                          const struct hang_row *row, size_t *bytes);
 /* Of a hang that has lasted for age_ns. */

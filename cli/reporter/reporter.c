@@ -61,9 +61,9 @@ static bool is_of_this_run(const struct reporter *r, const json_t *report) {
 
 /* ---- a hang that lasts ------------------------------------------------------------------------ */
 
-/* The process counts it, without the time for which it was stopped, of one of those that last at the same
- * time. Of the others it is what the report said and the time since; not where the spool did not take all:
- * one may have ended, and no report says so. */
+/* The age of an open hang. The record has the age of one open hang, without stops. For another one: the
+ * report's duration plus the time since. 0 if the spool has refused a report: the hang may have ended without
+ * a new report. */
 static uint64_t age_of(const struct reporter *r, const struct printed_report *p, uint64_t now) {
     bool failed = false;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
@@ -112,7 +112,7 @@ static void print_lasts(struct reporter *r, struct printed_report *p, json_t *re
 
 static void on_due(struct reporter *r, struct printed_report *p, uint64_t now) {
     uint64_t age_ns = age_of(r, p, now);
-    if (age_ns < step_ns(p->steps)) { /* it was stopped meanwhile */
+    if (age_ns < step_ns(p->steps)) { /* the program was stopped in between */
         set_due(p, age_ns, now);
         return;
     }
@@ -280,7 +280,7 @@ static uint64_t sample_children(struct reporter *r, uint64_t now) {
     return o->quiet ? UINT64_MAX : child_samples_take(&r->shared->children, o->pid, o->program, now);
 }
 
-/* Where a filter may forbid the signal of its end, the runner is looked for each second. */
+/* Checks each second whether the runner lives, if a seccomp filter may forbid the parent-death signal. */
 static uint64_t watch_runner(const struct reporter *r, uint64_t now) {
     if (r->options->decided->seccomp_filters >= 0) {
         return UINT64_MAX;
@@ -292,7 +292,7 @@ static uint64_t watch_runner(const struct reporter *r, uint64_t now) {
 }
 
 static void follow(struct reporter *r, int signal_fd) {
-    spool_view_read(&r->view); /* what came before the watch, or before the first reporter died */
+    spool_view_read(&r->view); /* reports from before the watch, or of a first reporter that died */
     while (!atomic_load(&r->shared->finish)) {
         spool_view_handle(&r->view);
         record_mirror_wake(r->mirror);
@@ -356,7 +356,7 @@ void reporter_run(struct reporter *r) {
         r->mirror = &mirror;
     }
     if (atomic_load(&r->shared->hurry)) {
-        on_hang_stop(&r->commands); /* it counts what comes */
+        on_hang_stop(&r->commands); /* then only counts further reports */
     }
     spool_view_open(&r->view, r->options->decided, on_file, r);
     follow(r, signal_fd);

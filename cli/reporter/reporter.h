@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reporter: the process beside the runner. It reads new reports, adds symbols, prints, and runs
+ * The reporter: a second process next to the runner. It reads new reports, adds symbols, prints, and runs
  * --on-hang; at the end it prints the summary. No other process writes to stderr while it runs.
  */
 #ifndef CLI_REPORTER_H
@@ -13,7 +13,7 @@
 
 #define REPORTER_WHY_BYTES 64
 
-/* What a run asks of its reporter; all outlives it. */
+/* The options of the reporter. All pointers stay valid as long as the reporter runs. */
 struct reporter_options {
     const char *name, *loop, *on_hang; /* loop, on_hang: NULL, none */
     const char *spool_words;           /* " --spool DIR" for printed commands; empty: the default spool */

@@ -20,7 +20,7 @@
 #include "cli/base/spool_folder.h"
 
 #define STARTS 2
-#define END_MS_MAX 100 /* a sick disk may hold it for ever */
+#define END_MS_MAX 100 /* a disk that does not answer may block the reporter for ever */
 
 int reporter_prepare(struct reporter_process *p) {
     void *shared =

@@ -13,9 +13,9 @@ struct reporter_process {
     struct reporter reporter;
     pid_t pid;       /* 0: none runs */
     unsigned starts; /* 2 at most */
-    bool done;       /* it has come to its end */
-    bool stuck;      /* the runner killed it: it took too long */
-    unsigned killed; /* reporters that SIGKILL ended, and not the runner: memory was short */
+    bool done;       /* the reporter has ended normally */
+    bool stuck;      /* the runner killed the reporter, which took too long */
+    unsigned killed; /* reporters ended by a SIGKILL not from the runner: memory was short */
 };
 
 /* Maps what is shared. 0 or a negative errno value. */
@@ -31,11 +31,11 @@ bool reporter_reap(struct reporter_process *p, pid_t pid);
 void reporter_finish(struct reporter_process *p);
 /* A signal asks the runner to end: the reporter waits for no command. */
 void reporter_hurry(struct reporter_process *p);
-/* It takes too long. `again`: another one prints what is left, without symbols. */
+/* Kills a reporter that takes too long. `again`: another one prints the rest, without symbols. */
 void reporter_kill(struct reporter_process *p, bool again);
-/* It may have been stopped together with the runner. */
+/* Continues a reporter that was stopped together with the runner. */
 void reporter_continue(const struct reporter_process *p);
-/* What it writes waits for its reader. */
+/* True: the reporter's output waits for a reader. */
 bool reporter_is_writing(const struct reporter_process *p, uint64_t *taken_ns);
 
 #endif

@@ -27,7 +27,7 @@ struct reporter_shared {
     struct settle_dropped dropped;
     pid_t survivor;                      /* a process that the program left running, unwatched; 0: none */
     struct hd_record record[HD_RECORDS]; /* the checked copy */
-    /* the reporter writes; a second one goes on with it */
+    /* written by the reporter; a second reporter continues with the values */
     struct output_state output;
     struct take_counts taken;
     struct printed printed;

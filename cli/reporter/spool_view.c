@@ -112,7 +112,7 @@ uint64_t spool_view_tick(struct spool_view *v, uint64_t now_ns) {
     if (v->lost) {
         v->lost = !add_watch(v);
         if (!v->lost) {
-            spool_view_read(v); /* what came before the watch */
+            spool_view_read(v); /* reports from before the watch */
         }
     }
     return v->lost ? now_ns + READ_NS : UINT64_MAX;

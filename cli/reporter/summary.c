@@ -311,7 +311,7 @@ static void print_run(const struct reporter *r) {
         end_table_print(r, ran_ns);
         no_loop_print_children(r, "these are hangs of the program's own process");
     } else if (seen == HD_RECORD_LOOP_DOUBTFUL) {
-        no_loop_print_unsure(r, ran);
+        no_loop_print_uncertain(r, ran);
     } else {
         print_no_hang(r, ran);
     }
