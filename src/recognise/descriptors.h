@@ -12,9 +12,9 @@
 
 struct hd_wait_descriptors {
     bool epoll;                /* fd[0] is an epoll instance, and is the only number */
-    uint32_t epoll_generation; /* differs between instances that had the same number; 0: not counted */
-    uint32_t fds;              /* numbers in `fd`; of a larger set the first ones */
+    uint8_t fds;               /* numbers in `fd`; of a larger set the first ones */
     uint16_t listens;          /* bit i: fd[i] is a listening socket */
+    uint32_t epoll_generation; /* differs between instances that had the same number; 0: not counted */
     int32_t fd[HD_WAIT_FDS];
 };
 
