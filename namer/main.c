@@ -4,8 +4,7 @@
  * files of the folder.
  *
  * hangdog-name --check FOLDER BUILD-ID: checks that the file of this name can be read, and has this build-id.
- * Status 3: no, and the standard output says why. Another status means
- * nothing for the file.
+ * Status 3: no, and the standard output says why. Another status says nothing about the file.
  * hangdog-name --look-up: see look_up.h.
  */
 #include <elf.h>

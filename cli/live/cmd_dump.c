@@ -126,7 +126,7 @@ static int cmd_dump(int argc, char **argv) {
     if (pid <= 0 || live_process_open(pid, &dump_command, &process, &why) != 0) {
         return error_print(&why);
     }
-    memory_keep_to_room(); /* it may stand in the program's own container */
+    memory_keep_to_room(); /* hangdog may run in the program's container */
     status = dump(&process, &o);
     live_process_close(&process);
     return status;

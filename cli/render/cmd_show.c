@@ -72,7 +72,7 @@ static int pager_print(const char *text, size_t bytes) {
         return print_directly(text, bytes);
     }
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_IGN); /* it is the pager's */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C is for the pager */
     bool printed = print_through(pager, text, bytes);
     signal(SIGINT, SIG_DFL);
     return printed ? 0 : print_directly(text, bytes);
@@ -297,7 +297,7 @@ static int cmd_show(int argc, char **argv) {
     json_t *notes = NULL;
     struct symbolizer *symbolizer = NULL;
     if (!o.no_symbols) {
-        memory_keep_to_room(); /* it may stand in the program's own container */
+        memory_keep_to_room(); /* hangdog may run in the program's container */
         symbolizer =
             symbolizer_create(&(struct symbolizer_options){.debuginfod = true, .worker = libexec_look_up()});
         if (symbolizer == NULL) {

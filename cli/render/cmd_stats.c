@@ -224,7 +224,7 @@ static json_t *sorted(const json_t *rows) {
     return out;
 }
 
-/* What the spool adds up to. */
+/* The totals of a spool. */
 struct sums {
     json_t *rows;
     json_int_t lost_ns, watched_ns;
@@ -366,7 +366,7 @@ static int cmd_stats(int argc, char **argv) {
     if (operand != argc) {
         return options_wrong_use(&command_stats, "unexpected '%s'", argv[operand]);
     }
-    for (; strcmp(ways[by].name, o.by) != 0; by++) { /* the option takes these words alone */
+    for (; strcmp(ways[by].name, o.by) != 0; by++) { /* ends: the option accepts only these words */
     }
     status = summaries_read(&command_stats, &o.read, &s);
     if (status != 0) {
