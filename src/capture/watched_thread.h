@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The watched thread's own part of capturing: the process's signal handler, and the thread's mailbox and
- * alternate stack. At the start and the end of a watch.
+ * alternate stack. The thread calls these functions at the start and the end of a watch.
  */
 #ifndef HD_WATCHED_THREAD_H
 #define HD_WATCHED_THREAD_H

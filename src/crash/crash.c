@@ -43,8 +43,8 @@ void hd_crash_begin(_Atomic uint32_t *wake) {
     atomic_store(&hd_crash_wake, wake);
     for (unsigned i = 0; i < SIGNALS; i++) {
         struct hd_kernel_action now = {.flags = 0};
-        /* A program that handles a signal keeps it: the JVM finds null pointers so, and Python has
-         * faulthandler. */
+        /* A program that handles a signal keeps its handler: the JVM detects null pointers by one, and
+         * Python's faulthandler prints stacks. */
         if (hd_os.signal_action(signals[i], NULL, &now) == 0 && now.handler == NULL) {
             before[i] = now;
             (void)hd_os.signal_action(signals[i], &ours, NULL);

@@ -68,7 +68,7 @@ static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_
 
 typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
 
-/* Not the first one of a call that has ended. */
+/* Argument `i` of the call. The first argument is lost once the call has ended. */
 static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
     return context->uc_mcontext.regs[i];
 }

@@ -81,7 +81,8 @@ enum hd_machine_call {
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    uint64_t rcx = (uint64_t)context->uc_mcontext.gregs[REG_RCX]; /* the instruction leaves pc there */
+    uint64_t rcx =
+        (uint64_t)context->uc_mcontext.gregs[REG_RCX]; /* the system call instruction stored pc in rcx */
     long rax = hd_machine_result(context);
     enum hd_machine_call call = rax > 0 ? HD_CALL_GAVE : HD_CALL_ENDED;
     uint8_t code[HD_CODE_BYTES + 2] = {0};

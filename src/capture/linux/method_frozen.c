@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods for a thread without a CPU: still, frozen, caught. The monitor copies the stack in place.
- * Before and after the copy it reads the scheduling statistics and the system call. Where both pairs are
- * equal, the thread never ran. The thread gets no signal. Monitor or worker: no allocation, no lock.
+ * The methods for a thread without a CPU: still, frozen, caught. The monitor copies the stack while
+ * the thread waits. Before and after the copy it reads the scheduling statistics and the system call. Where
+ * both pairs are equal, the thread never ran. The thread gets no signal. Monitor or worker: no allocation, no
+ * lock.
  */
 #include <errno.h>
 #include <string.h>

@@ -143,8 +143,9 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
     return true;
 }
 
-/* Converts ticks of the handler to ns, by the rate of the whole trip, which no part of it exceeds. The rate
- * of a longer time may be wrong: the machine may have been suspended in it, while the counter ran. */
+/* Converts the handler's ticks to ns, by the rate of the trip from the signal to the answer. The handler
+ * cannot take longer than the trip. The rate of a longer time may be wrong: the machine may have been
+ * suspended in it, while the counter ran. */
 static uint64_t part_of(const struct hd_instant *trip, uint64_t ticks) {
     return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_clock_ratio_32(trip->ns, trip->ticks)) : trip->ns;
 }

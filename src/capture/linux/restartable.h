@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * How a signal affects each system call. A thread may make a call again after -EINTR if the call had done
- * nothing yet. Not close: the descriptor is gone. Not connect: the kernel still connects.
+ * nothing yet. That excludes close, whose descriptor is gone, and connect, which the kernel still completes.
  * Async-signal-safe.
  */
 #ifndef HD_RESTARTABLE_H

@@ -2,8 +2,9 @@
  *
  * The signal handler of a watched thread. It copies registers and stack bytes, repairs the system call that
  * the signal broke, and returns. Wait-free, async-signal-safe: it looks nothing up, calls no function of
- * libc, and leaves errno unchanged (its few system calls are raw). The build adds no sanitizers and libc does
- * not install it: the thread sanitizer would delay the handler while the thread runs on a CPU.
+ * libc, and leaves errno unchanged (its few system calls are raw). The file is built
+ * without sanitizers, and a raw system call installs the handler. Else the thread sanitizer would delay it
+ * while the thread runs on a CPU.
  */
 #include <signal.h>
 #include <sys/uio.h>
@@ -99,8 +100,8 @@ static bool has_handler(int signal, bool *restarts) {
     return action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN;
 }
 
-/* Whether a signal of the program's is pending behind ours. The kernel delivers it when the context's mask is
- * back, and it ends the call. `even_if_it_restarts`: also a signal whose handler has SA_RESTART.
+/* Whether a signal of the program's is pending behind ours. The kernel delivers that signal once our handler
+ * has returned, and it ends the call. `even_if_it_restarts`: also a signal whose handler has SA_RESTART.
  *
  * A signal that the context's mask blocks does not count. Where the call itself unblocks it (ppoll,
  * sigsuspend), the repeated call ends at once. A signal without a handler does not count either: the kernel

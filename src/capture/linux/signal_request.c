@@ -223,7 +223,7 @@ void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const s
 }
 
 void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls) {
-    if (calls == before) { /* no proof that the next signal breaks no call: the back-off shrinks slowly */
+    if (calls == before) { /* the next signal may break one all the same, so the back-off shrinks slowly */
         b->ns = b->ns > BACK_OFF_NS ? b->ns - b->ns / 4 : 0;
         return;
     }

@@ -30,11 +30,11 @@ struct hd_instant {
 /* A signal may break a system call that the thread then makes again. After such a break the monitor sends no
  * signal for some time: twice as long after each further break. */
 struct hd_back_off {
-    bool on;               /* for the sample that is being taken */
-    uint64_t ns;           /* 0: the last signals broke no call */
-    uint64_t until_ns;     /* 0: never */
-    uint64_t kernel_ticks; /* of the thread inside the kernel, when they last grew in a back-off */
-    uint64_t user_ticks;   /* of the thread in user mode, at the same time */
+    bool on;               /* in this sample the thread gets no signal */
+    uint64_t ns;           /* its length; 0: the last signals broke no call */
+    uint64_t until_ns;     /* its end; 0: there was no back-off yet */
+    uint64_t kernel_ticks; /* clock ticks of the thread inside the kernel, when they last grew */
+    uint64_t user_ticks;   /* clock ticks of the thread in user mode at that time */
 };
 
 struct hd_signal_request {

@@ -102,8 +102,8 @@ static long read_text(int fd, char *text, size_t bytes) {
     return n == 0 ? -ESRCH : n;
 }
 
-/* The values stand behind the line of groups, which may be tens of thousands. So the file is read in pieces
- * that overlap by half a buffer. */
+/* The values follow the line of group numbers, of which there may be tens of thousands. So the file is read
+ * in pieces that overlap by half a buffer. */
 int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_status *out) {
     char text[4096];
     for (uint64_t at = 0; at < STATUS_BYTES_MAX; at += sizeof text / 2) {

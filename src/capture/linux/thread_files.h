@@ -10,7 +10,7 @@
 #include "os/linux/proc_text.h"
 #include "os/thread_id.h"
 
-/* Descriptors of the calling thread's own table. -1: the file cannot be opened. */
+/* The descriptors are in the calling thread's own table. -1: the file cannot be opened. */
 struct hd_thread_files {
     int tid;
     int syscall_fd, schedstat_fd, status_fd;

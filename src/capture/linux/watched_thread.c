@@ -22,7 +22,7 @@
 
 #define FRAME_BYTES 3632u   /* of a signal with AVX-512; for kernels that do not say */
 #define HANDLER_BYTES 2048u /* stack that the handler needs: 800 by -fstack-usage */
-#define PAGE_BYTES 4096u    /* of the smallest page; the guard has one of the system's */
+#define PAGE_BYTES 4096u    /* of the smallest page; page_bytes has the system's */
 
 _Static_assert(sizeof(struct hd_mailbox) <= PAGE_BYTES, "the mailbox fits its page");
 
