@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charges each sample's time to the call tree, the timeline and the sums of the cause. On the worker thread.
+ * A sample counts for the time from its instant to the next sample. To charge a sample is to add that time
+ * to the call tree, to the timeline and to the sums of time by cause. On the worker thread.
  */
 #include "turn/samples.h"
 
@@ -10,13 +11,14 @@
 
 /* ---- the sums of the cause -------------------------------------------------------------------- */
 
-/* The time that a sample is charged for. */
+/* The time that one sample is charged for, and the thread's scheduling statistics in that time. */
 struct span {
     uint64_t ns;
-    uint64_t covered_ns;         /* the last part of `ns`, in which the statistics grew from `from` to `to` */
-    const struct hd_sched *from; /* NULL: not known */
-    const struct hd_sched *to;   /* NULL: not known */
-    uint8_t end_state;           /* enum hd_run_state: of the thread at the end of the span */
+    /* length of the span's last part, from the reading of `from` to that of `to` */
+    uint64_t covered_ns;
+    const struct hd_sched *from; /* statistics at the start of that last part; NULL: not known */
+    const struct hd_sched *to;   /* statistics at the end of the span; NULL: not known */
+    uint8_t end_state;           /* enum hd_run_state of the thread at the end of the span */
 };
 
 static bool is_running(uint8_t state) {
@@ -31,9 +33,10 @@ static uint64_t growth(uint64_t from, uint64_t to) {
     return to > from ? to - from : 0;
 }
 
-/* A thread that is found running may have been blocked in between: for the time in which it neither ran nor
- * waited for a CPU. Statistics that cover only the last part of the span are taken to be true of all of it. A
- * thread that waits for a CPU at the end has a delay that the statistics do not have yet. */
+/* A thread that the samples find running may have been blocked between two samples. The statistics show for
+ * how long: in that time the thread neither ran nor waited for a CPU. Moves that time from the sample to
+ * between_ns. If the statistics cover only a part of the span, the same share applies to the whole span. If
+ * the thread waits for a CPU at the end, moves nothing, because the statistics do not count that wait yet. */
 static void move_blocked_time(struct hd_turn_samples *s, struct hd_probe *probe, const struct span *span) {
     bool left_cpu = span->to->slices != span->from->slices || is_blocked(span->end_state);
     uint64_t known_ns = probe->cpu_ns + probe->delay_ns;
@@ -45,7 +48,7 @@ static void move_blocked_time(struct hd_turn_samples *s, struct hd_probe *probe,
     }
 }
 
-/* Adds the probe to the sums, and stores its times. */
+/* Sets the times of the probe from the span, and adds the probe to the sums by cause. */
 static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struct span *span) {
     bool known =
         span->from != NULL && span->to != NULL && hd_sched_known(span->from) && hd_sched_known(span->to);
@@ -58,14 +61,14 @@ static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struc
     hd_cause_add(&s->sums, probe);
 }
 
-/* Charges between_ns to the wait that a sample nearby found. Without such a sample the time belongs to no
- * kind of cause. */
+/* Charges between_ns to the wait that the newest blocked sample found (s->blocked). Without a blocked
+ * sample, the time stays in the total and belongs to no kind of cause. */
 static void weigh_between(struct hd_turn_samples *s) {
     if (s->between_ns > 0 && s->blocked.for_ns > 0) {
         struct hd_probe probe = s->blocked;
         probe.for_ns = s->between_ns;
         probe.cpu_ns = probe.delay_ns = 0;
-        s->sums.total_ns -= s->between_ns; /* hd_cause_add adds it again */
+        s->sums.total_ns -= s->between_ns; /* because hd_cause_add adds this time to the total again */
         hd_cause_add(&s->sums, &probe);
         s->between_ns = 0;
     }
@@ -77,8 +80,8 @@ static uint16_t entry_cut(uint32_t cut) {
     return cut < UINT16_MAX ? (uint16_t)cut : UINT16_MAX;
 }
 
-/* A stop came while the newest sample was taken. The sample before was charged for that time: takes it off.
- */
+/* The process was stopped for longer than the newest sample counts: `ns` is the excess. So the stop began
+ * before that sample. Takes `ns` back from the sample before the newest one. */
 static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
     if (s->timeline.count > 1) {
         struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, s->timeline.count - 2);
@@ -89,9 +92,9 @@ static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
     }
 }
 
-/* A sample finds a thread running or waiting for a CPU, at one instant. The statistics say how the thread
- * shared the time between the two. The timeline gives each state that share, so that it agrees with the
- * cause. */
+/* Decides whether the timeline shows the thread as running or as waiting for a CPU. The sample saw only one
+ * instant; the statistics cover the sample's whole time. Over many entries each state gets its share of the
+ * statistics, so that the timeline agrees with the cause. */
 static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
     if (is_running(e->state)) {
         const struct hd_probe *known = &s->newest.probe;
@@ -103,7 +106,9 @@ static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e)
     }
 }
 
-/* Charges the newest sample until `until_ns`, when the thread was in state `end_state`. */
+/* Charges the newest sample for the time until `until_ns`, less the stops in that time. `excluded_ns`: the
+ * length of all stops since the turn's start. `sched`, `end_state`: the thread's statistics and state at
+ * `until_ns`. */
 static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t excluded_ns,
                           const struct hd_sched *sched, uint8_t end_state) {
     struct hd_sample *newest = &s->newest;
@@ -128,8 +133,9 @@ static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t
     }
 }
 
-/* Charges the first sample for the time before it, too: its stack is the best guess. The statistics say how
- * much of that time the thread ran. Time before the loop was watched belongs to no function. */
+/* Charges the first sample also for the time before it, because its stack is the best guess. If the
+ * statistics at the first look are known, they show how much of that time the thread ran. Leaves out the
+ * time before the loop was watched, which belongs to no function. */
 static void charge_before_first(struct hd_turn *turn, uint64_t excluded_ns) {
     struct hd_turn_samples *s = &turn->samples;
     uint64_t from_ns = turn->times.start_ns + turn->times.unseen_ns;
@@ -193,7 +199,8 @@ bool hd_samples_differ(struct hd_turn *turn, const struct hd_sample *sample) {
 
 /* ---- late answers ----------------------------------------------------------------------------- */
 
-/* Sample `number` gets the answer's stack, and the stack gets the sample's time. */
+/* Gives the late answer's stack to sample `number` of the timeline. In the call tree, moves the time of
+ * that sample to this stack. */
 static void answer_entry(struct hd_turn_samples *s, uint32_t number, const struct hd_sample *answer) {
     struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, number);
     uint64_t ns = e->for_ns + (number == 0 ? s->before_ns : 0);
@@ -221,13 +228,13 @@ void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer) {
             answer_entry(s, i, answer);
         }
     }
-    hd_tree_take_back(&s->tree, answer->leaf, 0); /* the answer is not a sample of its own */
+    hd_tree_take_back(&s->tree, answer->leaf, 0); /* undoes the caller's count of the answer as a sample */
 }
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* Takes back the samples that were taken after the turn's end. Puts the remaining entries of the timeline in
- * order. */
+/* Removes the samples that were taken after the turn's end from the call tree and from the timeline. Moves
+ * the remaining timeline entries to the start of the array, the oldest first. */
 static void drop_later(struct hd_turn *turn, uint64_t end_ns, uint64_t excluded_ns) {
     struct hd_turn_samples *s = &turn->samples;
     struct hd_timeline_entry entry[HD_TIMELINE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The newest samples of a turn, one entry each. A ring: entry number `n`, counted from the turn's start, is
- * at index n % HD_TIMELINE.
+ * A circular buffer of the newest samples of a turn, one entry for each sample. Samples are numbered from
+ * the turn's start: sample number `n` is at index n % HD_TIMELINE.
  */
 #ifndef HD_TIMELINE_H
 #define HD_TIMELINE_H
@@ -12,14 +12,15 @@
 
 struct hd_timeline {
     struct hd_timeline_entry entry[HD_TIMELINE];
-    uint32_t count; /* entries since the turn's start, also those that newer ones have replaced */
+    /* the number of samples since the turn's start, including those that newer samples have overwritten */
+    uint32_t count;
 };
 
 static inline uint32_t hd_timeline_size(const struct hd_timeline *t) {
     return t->count < HD_TIMELINE ? t->count : HD_TIMELINE;
 }
 
-/* The number of the oldest entry. */
+/* Returns the number of the oldest sample that is still in the buffer. */
 static inline uint32_t hd_timeline_oldest(const struct hd_timeline *t) {
     return t->count - hd_timeline_size(t);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of turns, and the pool of nodes that all their trees share. When a stack finds no room, the
- * largest tree folds a quarter of the nodes that it has. So many at a time: each fold goes through the whole
- * tree. On the worker thread.
+ * The turns that the worker follows, and the pool of tree nodes that all their call trees share. If the pool
+ * has no space for a stack, the largest tree folds: it merges some leaves into their callers. Each fold
+ * walks the whole tree, so a fold removes a quarter of the tree's nodes at once. On the worker thread.
  */
 #include "turn/turn.h"
 
@@ -50,7 +50,7 @@ struct hd_turn *hd_turns_start(struct hd_turns *t, uint8_t slot, uint32_t genera
     return turn;
 }
 
-/* Unseen time belongs to no function and to no cause. */
+/* Adds the unseen time to totals only, because no sample shows a function or a cause for it. */
 void hd_turn_add_unseen(struct hd_turn *turn, uint64_t unseen_ns) {
     turn->times.unseen_ns = unseen_ns;
     turn->samples.tree.time_ns = unseen_ns;
@@ -84,14 +84,15 @@ bool hd_turns_has_hang(const struct hd_turns *t) {
 
 /* ---- the pool of nodes ------------------------------------------------------------------------ */
 
-/* If a whole stack finds no room, the largest tree has more nodes than its newest stack, which is not folded.
- */
+/* The largest number of frames of one stack. The assertion below: when the pool has no space for such a
+ * stack, the largest tree has more nodes than one stack. So that tree can fold some of them, although a
+ * fold always keeps the newest stack. */
 #define STACK_MAX (HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX)
 _Static_assert((HD_TREE_POOL_NODES - STACK_MAX) / HD_TURNS_MAX > HD_TREE_DEPTH_MAX,
                "there is a node to fold");
 
-/* Entries of the timeline whose leaves are folded get the callers as leaves. The newest sample's leaf is
- * never folded. */
+/* Folds a quarter of the tree's nodes. A timeline entry whose leaf was folded gets the leaf's caller
+ * instead. The newest sample's leaf stays valid, because a fold keeps the newest stack. */
 static void fold(struct hd_turn_samples *s) {
     hd_tree_fold(&s->tree, s->tree.nodes / 4);
     for (uint32_t i = 0; i < hd_timeline_size(&s->timeline); i++) {
@@ -106,7 +107,8 @@ static bool has_room(const struct hd_turns *t, uint32_t count) {
 uint32_t hd_turns_add_stack(struct hd_turns *t, struct hd_turn *turn, const struct hd_frame *frames,
                             uint32_t count, uint64_t at_ns) {
     if (!has_room(t, count) && t->profile != NULL) {
-        hd_tree_fold(t->profile, t->profile->nodes); /* a hang matters more than CPU use */
+        /* because a hang's report matters more than a CPU report */
+        hd_tree_fold(t->profile, t->profile->nodes);
     }
     for (unsigned tries = 0; tries < HD_TURNS_MAX && !has_room(t, count); tries++) {
         struct hd_turn *largest = turn;
