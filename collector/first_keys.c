@@ -43,7 +43,7 @@ static void write_keys(FILE *out, const struct made *made, const struct first_ke
     fprintf(out, "to administer:            %s/#key=%s\n", at->address, made->text[2]);
 }
 
-/* One that is there is of an earlier store, whose keys are worth nothing here. */
+/* Replaces an existing file: it has keys of an earlier store, which are invalid here. */
 static FILE *open_file(const char *path, struct problem *why) {
     int fd = -1;
     if (unlink(path) == 0 || errno == ENOENT) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The three keys of the first start, in the commands that take them. A terminal shows them; anything else
- * than a terminal may be a journal or a log, which others read and keep: then they go into a file. `main`
- * alone.
+ * Shows the three keys of the first start, in the commands that use them. On a terminal they are printed.
+ * Other output may be a journal or a log, which other people read and keep: then the keys go into a file.
+ * Called by main only.
  */
 #ifndef COLLECTOR_FIRST_KEYS_H
 #define COLLECTOR_FIRST_KEYS_H

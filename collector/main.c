@@ -133,7 +133,7 @@ static void print_day(int64_t ms) {
     printf("  %-16s", text);
 }
 
-/* The keys' numbers and uses; the keys themselves nobody knows any more. */
+/* Prints numbers and uses of keys. The keys themselves are not known: the store has only hashes. */
 static int print_keys(struct store *store) {
     struct store_key *keys = calloc(STORE_KEYS_MAX, sizeof *keys);
     int count = keys != NULL ? store_keys(store, keys, STORE_KEYS_MAX) : -1;
@@ -238,21 +238,21 @@ static int serve(const struct serve_options *o, int listener, struct store *stor
         log_event("stop", "a signal came");
         http_stop_listening(http, END_SECONDS);
     }
-    writer_stop(writer); /* it answers who waits for it */
+    writer_stop(writer); /* wakes requests that wait for the writer */
     if (http != NULL) {
         http_stop(http);
     }
-    writer_free(writer); /* until here requests came to it */
+    writer_free(writer); /* not before: requests used the writer until http_stop */
     keys_stop(keys);
     return status;
 }
 
-/* It serves, and does not end after one command. */
+/* True: the process serves; false: it ends after one command. */
 static bool is_server(const struct serve_options *o) {
     return o->new_key == NULL && !o->regroup && !o->keys && o->revoke == 0;
 }
 
-/* What the options ask for before the store is opened. */
+/* Does what the options require before the store is opened. */
 static bool prepare(const struct serve_options *o, sigset_t *signals, struct problem *why) {
     if ((o->tls_cert == NULL) != (o->tls_key == NULL)) {
         error_set(why, "cannot use TLS: --tls-cert and --tls-key go together");
@@ -270,8 +270,8 @@ static bool prepare(const struct serve_options *o, sigset_t *signals, struct pro
     return o->tls_cert == NULL || tls_load(o->tls_cert, o->tls_key, why);
 }
 
-/* Rows and SQLite's pages come and go many thousand times a second: memory that goes back to the kernel each
- * time costs a tenth of the collector's CPU time. */
+/* Rows and SQLite's pages are allocated and freed thousands of times a second. To return this memory to the
+ * kernel each time would cost a tenth of the collector's CPU time. */
 static void keep_freed_memory(void) {
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The log: a line for each request and event on stderr, as words or as JSON. No key is in it: neither a
- * header nor the part of an address after its question mark is written, and what looks like a key is masked.
- * Any thread.
+ * The log: a line for each request and event on stderr, as words or as JSON. The log has no key: headers and
+ * the query part of an address are not written, and text that looks like a key is masked. Any thread.
  */
 #ifndef COLLECTOR_LOG_H
 #define COLLECTOR_LOG_H
@@ -19,9 +18,9 @@ enum log_form {
 struct log_request {
     const char *method, *path, *address;
     unsigned status;
-    size_t bytes;   /* of the body, as it came */
-    size_t reports; /* that were accepted */
-    int64_t key;    /* its number in the store; 0: none */
+    size_t bytes;   /* of the body, as received */
+    size_t reports; /* accepted reports */
+    int64_t key;    /* the key's number in the store; 0: none */
     int64_t took_ns;
 };
 

@@ -115,7 +115,7 @@ struct connections {
     struct connection_list waiting, working, cut_off; /* each with the longest first */
     struct client_addresses addresses;
     struct connection_limits limits;
-    long count; /* that were not cut */
+    long count; /* connections that were not cut */
     size_t answer_bytes, freed_bytes;
     unsigned long long cut;
     bool stopping;
@@ -232,8 +232,8 @@ static int64_t due(const struct connections *all, enum connection_state state, i
     }
 }
 
-/* The server takes no connection once it has all of them, and a cut one lasts until the server has noticed
- * it: some places stay free for that. */
+/* The server accepts no connection above its maximum, and a cut one counts until the server has noticed the
+ * cut. So an eighth of the maximum stays free. */
 static long most_at_once(const struct connections *all) {
     long spare = all->limits.all / 8;
     return all->limits.all - (spare > 0 ? spare : 1);

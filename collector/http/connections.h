@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The server's connections, until when each must have come further, and which one goes where there are too
- * many. A client that sends a byte now and then is never idle: without a deadline it would keep its place,
- * and some thousand of them every place. Any thread.
+ * The server's connections, with a deadline for the progress of each, and the choice of the one to cut if
+ * there are too many. A client that sends a byte now and then is never idle. Without a deadline some thousand
+ * of such clients would occupy all connections. Any thread.
  */
 #ifndef COLLECTOR_CONNECTIONS_H
 #define COLLECTOR_CONNECTIONS_H
@@ -38,8 +37,8 @@ struct connections *connections_start(const struct connection_limits *limits);
 void connections_stop(struct connections *all);
 
 /* NULL: no memory. The socket must be open until connection_end returns. `from`: the client's address, or
- * NULL. Where it is one too many of all, or of its address, the one that has waited longest without a whole
- * head is cut; where none of that address waits, the new one is. */
+ * NULL. With too many connections in all, or of the address, cuts the one
+ * that has waited longest without a whole request head. If none of the address waits, cuts the new one. */
 struct connection *connection_begin(struct connections *all, int fd, const struct sockaddr *from);
 void connection_end(struct connection *c);
 void connection_set(struct connection *c, enum connection_state state);

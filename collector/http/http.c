@@ -21,10 +21,10 @@
 #define CONNECTION_BYTES ((size_t)32 << 10)
 #define STACK_BYTES ((size_t)8 << 20)
 #define DEBUG_FILES_MIB (32L << 10)
-#define OTHER_FILES 256 /* beside the connections' */
+#define OTHER_FILES 256 /* besides those of connections */
 #define CIPHERS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-/* What a connection has from its start to its end. */
+/* The data of a connection. */
 struct socket {
     struct connection *deadline;
     struct tls_start tls;

@@ -14,8 +14,8 @@
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-#define STORE_SECONDS 5   /* until a store that failed is asked again */
-#define READERS_SECONDS 2 /* until clients have read some of their answers, or were cut */
+#define STORE_SECONDS 5   /* Retry-After while the store fails */
+#define READERS_SECONDS 2 /* Retry-After while unread answers take too much memory */
 
 /* A larger report is decompressed while its client reads it. */
 #define STREAMED_BYTES ((size_t)256 << 10)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a key for administering may change: keys, settings, and what people say of a group.
+ * The changes that a key for administering may make: keys, settings, states and notes of groups.
  */
 #include <stdlib.h>
 #include <string.h>

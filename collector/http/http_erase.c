@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * DELETE of reports, with a key for administering: reports/ID, apps/NAME, users/ID. A thread of the pool
- * erases a piece of the store after the other, and the connection waits. Between two pieces the writer goes
- * on.
+ * erases the reports piece by piece, while the connection waits. The writer works between two pieces.
  */
 #include <string.h>
 

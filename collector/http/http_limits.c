@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a key may send: of its app, of a size, and so many of one bug.
+ * Limits of a key: the app of the reports, their size, and the number of reports of one bug.
  */
 #include <string.h>
 

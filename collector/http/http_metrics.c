@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * GET /metrics, for Prometheus: the collector's own counters without a key, and hangs by app and version,
- * which say what the users run, with a key for reading.
+ * GET /metrics, for Prometheus: the collector's own counters, which need no key. Hangs by app and version
+ * need a key for reading, since they show what users run.
  */
 #include <stdio.h>
 #include <stdlib.h>

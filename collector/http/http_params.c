@@ -19,7 +19,7 @@ static bool is_plain_text(const char *text, size_t bytes) {
             return false;
         }
     }
-    json_t *checked = json_stringn(text, bytes); /* it takes UTF-8 only */
+    json_t *checked = json_stringn(text, bytes); /* fails for text that is not UTF-8 */
     json_decref(checked);
     return checked != NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parameters of a request's address. They come from anywhere: what is too long, no text or out of its
- * range is refused, with the reason. One thread.
+ * The parameters of a request's address. They are hostile input: a value that is too long, not text or out
+ * of range is refused, with the reason. One thread.
  */
 #ifndef COLLECTOR_HTTP_PARAMS_H
 #define COLLECTOR_HTTP_PARAMS_H

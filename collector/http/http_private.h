@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of the HTTP server share.
+ * Types and functions that the parts of the HTTP server share.
  */
 #ifndef COLLECTOR_HTTP_PRIVATE_H
 #define COLLECTOR_HTTP_PRIVATE_H
@@ -114,8 +114,8 @@ bool http_admin_read(struct http *h, struct MHD_Connection *c, const char *path,
 /* Frees what the request has. */
 void http_receive_end(struct request *r);
 
-/* The same of Sentry's addresses: whether this is one, its key as keys_check wants it (NULL: it has none),
- * the body as reports (0, or an HTTP status and why), the answer once they are stored. */
+/* The same for addresses of Sentry's clients. Check the address. Get the key for keys_check; NULL: none. Turn
+ * the body into reports; 0, or an HTTP status and why. Answer after the reports are stored. */
 #define HTTP_SENTRY_KEY_BYTES 80
 bool http_sentry_takes(struct request *r, const char *url);
 const char *http_sentry_authorization(const struct request *r, char text[HTTP_SENTRY_KEY_BYTES]);

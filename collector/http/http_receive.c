@@ -47,7 +47,7 @@ enum MHD_Result http_receive_start(struct request *r) {
         return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY_SECONDS, "the collector ends");
     }
     if (build_date_is_to_come() &&
-        !r->is_symbols) { /* it would refuse reports, and date the others wrongly */
+        !r->is_symbols) { /* a wrong clock would refuse reports, and give others a wrong date */
         return http_refuse(r->connection, MHD_HTTP_SERVICE_UNAVAILABLE, CLOCK_SECONDS,
                            "the collector's clock is wrong: it is before the day of its build");
     }
@@ -168,7 +168,8 @@ static bool parse(struct request *r) {
     return true;
 }
 
-/* On a taker, while the connection is suspended: it goes on once the reports are stored, or refused. */
+/* On a thread of the pool, while the connection is suspended. The connection resumes after the reports are
+ * stored or refused. */
 static void take(struct work_job *job) {
     struct request *r = (struct request *)((char *)job - offsetof(struct request, work));
     if (job->is_late) {

@@ -28,7 +28,8 @@ static bool is_from_elsewhere(struct MHD_Connection *c) {
     return start == NULL || host == NULL || strcasecmp(start + 3, host) != 0;
 }
 
-/* What changes something takes JSON, or a debug file: a form of another page cannot send these. */
+/* True: JSON or a debug file. Requests that change something need such a type, which a form of a hostile page
+ * cannot send. */
 static bool is_json(struct MHD_Connection *c) {
     const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
     return type != NULL && (strncasecmp(type, "application/json", 16) == 0 ||
@@ -54,8 +55,8 @@ static enum MHD_Result count_length(void *lengths, enum MHD_ValueKind kind, cons
     return MHD_YES;
 }
 
-/* Two lengths, or a length and chunks: a proxy in front may believe the other one, and see a request in what
- * we take for a body, or the reverse. */
+/* False for two lengths, or a length and chunks, against request smuggling. A proxy in front may use the
+ * other length. What is a body for us is then a request for the proxy, or the reverse. */
 static bool has_one_length(struct MHD_Connection *c) {
     struct lengths l = {0, 0, false};
     MHD_get_connection_values(c, MHD_HEADER_KIND, count_length, &l);

@@ -18,8 +18,8 @@ static bool is_port(const char *text) {
     return digits > 0 && digits <= 5 && text[digits] == '\0' && strtol(text, NULL, 10) <= UINT16_MAX;
 }
 
-/* "HOST:PORT", "[V6]:PORT" or ":PORT": all that it may mean, NULL: it is none of them. The caller frees it.
- */
+/* All addresses that "HOST:PORT", "[V6]:PORT" or ":PORT" may mean. NULL: another form. The caller frees the
+ * result. */
 static struct addrinfo *find_addresses(const char *listen_to) {
     char host[256];
     const char *colon = strrchr(listen_to, ':');

@@ -26,7 +26,7 @@ struct node {
     char name[FRAME_NAME_BYTES];
     char place[128], module[64];
     bool own;
-    uint32_t hash;              /* of its name */
+    uint32_t hash;              /* of the function's name */
     int parent, child, sibling; /* -1: none */
     int64_t ns;
 };

@@ -126,7 +126,7 @@ int tls_give(gnutls_session_t session, const struct gnutls_cert_retr_st *info, g
     *key = p->key;
     *ocsp = NULL;
     *ocsp_count = 0;
-    *flags = 0; /* they stay ours */
+    *flags = 0; /* the caller must not free them */
     return 0;
 }
 

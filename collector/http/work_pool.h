@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Threads for what takes long: to read what was sent, to render a report. libmicrohttpd's threads wait for no
- * job, so that they answer /healthz and pages while many come. Any thread.
+ * Threads for long work: to read sent reports, to render a report. The threads of libmicrohttpd never wait
+ * for such work, so that they answer /healthz and pages under load. Any thread.
  */
 #ifndef COLLECTOR_WORK_POOL_H
 #define COLLECTOR_WORK_POOL_H
@@ -13,7 +12,7 @@ struct work_pool;
 
 struct work_job {
     void (*run)(struct work_job *job); /* on a thread of the pool; it may free the job */
-    bool is_late; /* it has waited for WORK_POOL_LATE_S: who sent it hardly waits still */
+    bool is_late;                      /* waited for WORK_POOL_LATE_S: the client has probably given up */
     int64_t added_ns;
     struct work_job *next;
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * How many reports of one bug a key may send: a bug that hangs a whole fleet is known after some hundred
- * reports, and is not to fill the store. Any thread.
+ * Limits the reports of one bug that a key may send. A bug that hangs a whole fleet is known after some
+ * hundred reports, and must not fill the store. Any thread.
  */
 #ifndef COLLECTOR_GROUP_LIMIT_H
 #define COLLECTOR_GROUP_LIMIT_H

@@ -15,9 +15,9 @@ bool key_settings_read(struct store *store, struct key_limits *out);
 
 /* {"retention_days":90,"limits":{...},"grouping_version":1} */
 json_t *key_settings_json(struct store *store);
-/* What is wrong with a change of it; NULL: nothing. */
+/* The fault of a change of the settings; NULL: none. */
 const char *key_settings_fault(const json_t *change);
-/* Sets what `change` has of it, which has no fault. False: the store failed. */
+/* Stores the settings in `change`, which has no fault. False: the store failed. */
 bool key_settings_change(struct store *store, const json_t *change);
 
 #endif

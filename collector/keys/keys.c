@@ -13,15 +13,15 @@
 #define LOOK_S 1
 #define STORE_NS (10 * MONOTONIC_S)
 #define DAY_S 86400
-#define BURST_S 2 /* a bucket has so many seconds of its rate */
-/* A usual report takes a tenth of it. A key that sends costly ones gets half of a CPU. */
+#define BURST_S 2 /* capacity of a token bucket, in seconds of the key's rate */
+/* A usual report takes a tenth of this time. A key with more costly reports gets half of a CPU. */
 #define CPU_OF_A_REPORT_NS 1e6
 #define CPU_SHARE 0.5
 
 struct slot {
     bool lives;
     struct store_key key;
-    double reports; /* that may come now; less than 0 after a large batch */
+    double reports; /* reports that may come now; negative after a large batch */
     int64_t at_ns;
     int64_t unstored, used_ms; /* since the last write to the store */
 };
@@ -59,7 +59,7 @@ static struct slot *place_of(struct keys *k, int64_t id) {
     return place;
 }
 
-/* Those that the store has; the others are dead. */
+/* Takes the keys that the store has. Other slots become free. */
 static void take_keys(struct keys *k, int count) {
     for (int i = 0; i < k->count; i++) {
         bool found = false;
@@ -99,7 +99,7 @@ static int64_t now_ms(void) {
     return (int64_t)time(NULL) * 1000;
 }
 
-/* The store is asked without the lock: it may wait for its disk. */
+/* Calls the store without the lock, since the store may wait for a disk. */
 static void count_in_store(struct keys *k) {
     for (int i = 0; i < STORE_KEYS_MAX; i++) {
         pthread_mutex_lock(&k->lock);
@@ -176,7 +176,7 @@ bool keys_are_equal(const uint8_t *a, const uint8_t *b, size_t bytes) {
     return other == 0;
 }
 
-/* Who may administer may read. */
+/* Finds a key for `use`. A key for administering may also read. */
 static int find(const struct keys *k, enum key_use use, const uint8_t *hash) {
     int found = -1;
     for (int i = 0; i < k->count; i++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Who may send, read and administer: keys, of which the store has the hashes, and how many reports each may
- * send. A key belongs in a header, never in an address or a log. Any thread.
+ * Keys that allow clients to send, read or administer, and the number of reports that each key may send. The
+ * store has only hashes of keys. A key belongs in a header, never in an address or a log. Any thread.
  */
 #ifndef COLLECTOR_KEYS_H
 #define COLLECTOR_KEYS_H
@@ -32,7 +31,7 @@ void keys_stop(struct keys *k);
 int64_t keys_make(struct store *store, enum key_use use, const char *app, char text[KEY_TEXT_BYTES]);
 /* "send", "read", "admin". */
 const char *keys_use_word(enum key_use use);
-/* "send", "send:APP", "read" or "admin". False: it is none of them. */
+/* Parses "send", "send:APP", "read" or "admin". False: another text. */
 bool keys_use_read(const char *text, enum key_use *use, char app[STORE_APP_BYTES]);
 /* A name that reports may have: no control characters, not too long. */
 bool keys_is_app(const char *app);

@@ -21,7 +21,7 @@ static enum decompressed grow(struct output *o) {
     if (o->used < o->size) {
         return DECOMPRESSED;
     }
-    if (o->size > o->max) { /* one byte more than the limit tells that there are more */
+    if (o->size > o->max) { /* one byte above the limit: the text is too large */
         return DECOMPRESS_TOO_LARGE;
     }
     size_t size = o->size == 0 ? FIRST_BYTES : 2 * o->size;
@@ -49,7 +49,7 @@ static enum decompressed from_zlib(const void *in, size_t bytes, struct output *
         rc = inflate(&z, Z_NO_FLUSH);
         o->used = o->size - z.avail_out;
         if (rc == Z_OK && z.avail_in == 0 && z.avail_out > 0) {
-            rc = Z_BUF_ERROR; /* it ends too early */
+            rc = Z_BUF_ERROR; /* truncated input */
         }
     }
     bool whole = rc == Z_STREAM_END && z.avail_in == 0;

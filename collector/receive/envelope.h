@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * The body that Sentry's clients post: an envelope, which has a line of JSON, then items, each of a line of
- * JSON and its content; or one event alone, as older clients send it. Pure but for memory.
+ * Reads the body that Sentry's clients post: an envelope, or a single event from older clients. An envelope
+ * has a line of JSON, then items. An item has a line of JSON and a content. Pure, except for memory.
  */
 #ifndef COLLECTOR_ENVELOPE_H
 #define COLLECTOR_ENVELOPE_H

@@ -32,8 +32,8 @@ unsigned ingest_read(const char *encoding, const void *body, size_t bytes, bool 
 void ingest_refuse_row(struct ingest *in, size_t row, const char *at, const char *reason, long retry_s);
 void ingest_free(struct ingest *in);
 
-/* The steps of it, for bodies of another form: empties *in and decompresses the body, adds a report (false:
- * no memory), refuses what is none. */
+/* The steps of ingest_read, for bodies of another form: start and decompress; add a report (false: no
+ * memory); refuse an item. */
 unsigned ingest_open(struct ingest *in, const char *encoding, const void *body, size_t bytes, char **text,
                      size_t *text_bytes, const char **why);
 bool ingest_add(struct ingest *in, const char *text, size_t bytes, size_t index, const json_t *schema);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Whether a Sentry exception stands for a hang. Sentry has no kind for hangs: each of its clients sends them
- * as an error with words of its own. Pure.
+ * Recognises a Sentry exception that means a hang. Sentry has no kind for hangs: each client library sends
+ * hangs as errors with other words. Pure.
  */
 #ifndef COLLECTOR_SENTRY_HANG_H
 #define COLLECTOR_SENTRY_HANG_H

@@ -39,7 +39,7 @@ static void set_text(json_t *to, const char *name, const char *text) {
     }
 }
 
-/* "a37ef958..." or with dashes, as a UUID of lower case; "" where it is none. */
+/* "a37ef958..." or with dashes, as a UUID of lower case; "" for another text. */
 static void uuid_of(const char *text, char out[UUID_BYTES]) {
     size_t digits = 0, n = 0;
     for (; *text != '\0' && digits < 32; text++) {
@@ -221,7 +221,7 @@ static json_t *threads_as_ours(const json_t *event, const struct sentry_images *
     return threads;
 }
 
-/* What was thrown, and what signal ended the program. */
+/* Sets the exception, and the signal that ended the program. */
 static void set_error(json_t *report, const json_t *exception) {
     const json_t *mechanism = json_object_get(exception, "mechanism");
     const json_t *handled = json_object_get(mechanism, "handled");

@@ -17,7 +17,8 @@
 #define ADDRESS_CHARS 20  /* of 2^64 as a decimal number */
 #define LANGUAGE_CHARS 32 /* each frame gets a copy of the event's */
 
-/* Sentry writes addresses as "0x1F" or as a number. Another text is none: a long one of blanks takes long. */
+/* Sentry writes addresses as "0x1F" or as a number. Other texts are ignored, since a parse of a long text of
+ * blanks would take long. */
 static uint64_t address_of(const json_t *object, const char *name) {
     const json_t *value = json_object_get(object, name);
     const char *text = json_string_value(value);
@@ -79,7 +80,7 @@ static const struct sentry_image *find_image(const struct sentry_images *images,
     return image != NULL && pc <= image->last ? image : NULL;
 }
 
-/* NULL: the platform's code is native, or it is none. */
+/* The script language of a platform; NULL: native code, or an unknown platform. */
 static const char *language_of(const char *platform) {
     static const char *const other[][2] = {{"node", "javascript"}, {"native", NULL}, {"c", NULL},
                                            {"cocoa", NULL},        {"objc", NULL},   {"swift", NULL},

@@ -11,11 +11,11 @@
 
 #define SENTRY_IMAGES_MAX 1024
 
-/* The event's images by address: read once for all of its stacks. */
+/* The event's images by address, read once for all stacks of the event. */
 struct sentry_images {
     size_t count;
     struct sentry_image {
-        uint64_t base, last; /* addresses that it has */
+        uint64_t base, last; /* first and last address of the image */
         int index;           /* in the event's list */
     } image[SENTRY_IMAGES_MAX];
 };

@@ -228,7 +228,7 @@ static void write_why(int folder, const char *id, const char *why) {
     name_file(name, id, WHY);
     int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        write_all(fd, why, strlen(why)); /* on a full disk the log alone has it */
+        write_all(fd, why, strlen(why)); /* on a full disk only the log has the reason */
         close(fd);
     }
 }

@@ -24,9 +24,9 @@ void debug_folder_close(struct debug_folder *f);
 const char *debug_folder_path(const struct debug_folder *f);
 
 struct debug_state {
-    int64_t bytes; /* that are here */
+    int64_t bytes; /* received so far */
     bool is_whole, is_checked;
-    char why[DEBUG_WHY_BYTES]; /* the file before was set aside; empty: it was not */
+    char why[DEBUG_WHY_BYTES]; /* why the previous file was set aside; empty: it was not */
 };
 struct debug_state debug_folder_state(struct debug_folder *f, const char *id);
 
@@ -46,7 +46,8 @@ enum debug_added debug_folder_add(struct debug_folder *f, const char *id, int64_
 int debug_folder_list(struct debug_folder *f, char (*ids)[DEBUG_ID_BYTES], int max);
 /* A worker has found the file to be what its name says. */
 void debug_folder_set_checked(struct debug_folder *f, const char *id);
-/* It is not: it is used no more, stays for the administrator, and may be sent again. */
+/* The check failed: sets the file aside. The file is no longer used, stays for the administrator, and may be
+ * sent again. */
 void debug_folder_set_aside(struct debug_folder *f, const char *id, const char *why);
 
 #endif

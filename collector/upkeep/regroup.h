@@ -9,7 +9,8 @@
 
 #include "collector/store/store.h"
 
-/* Returns once all are grouped, or one of `signals` came: then the next run goes on. The exit status. */
+/* Groups all reports again. Returns the exit status, at the end or after one of `signals`; the next run then
+ * continues. */
 int regroup_all(struct store *store, const sigset_t *signals);
 
 #endif

@@ -68,7 +68,8 @@ bool retention_start(struct store *store) {
     return write_clock(store, &(struct clock_trust){.seen_ms = clock_ms(CLOCK_REALTIME)});
 }
 
-/* False: the store failed. A text that is none counts as no time: the clock then waits for a day. */
+/* False: the store failed. A text that is not a clock's counts as no time, so that the clock must stay for a
+ * day. */
 static bool read_clock(struct retention *r, struct store *store) {
     char value[STORE_SETTING_BYTES];
     if (r->has_clock) {

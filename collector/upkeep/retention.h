@@ -33,8 +33,8 @@ struct clock_trust {
 
 enum clock_verdict {
     CLOCK_TRUSTED,
-    CLOCK_JUMPED, /* since the look before */
-    CLOCK_WAITS   /* it has jumped, and not stayed for a day */
+    CLOCK_JUMPED, /* the clock has jumped since the last look */
+    CLOCK_WAITS   /* the clock has jumped, and has not stayed for a day since */
 };
 
 /* One look. `now_ms`: what the clock says; `passed_ms`: what CLOCK_BOOTTIME says since the look before, 0 at
@@ -43,7 +43,7 @@ enum clock_verdict retention_check_clock(struct clock_trust *c, int64_t now_ms, 
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-/* What one process knows; zeros at first. The writer's thread alone has it. */
+/* The state in one process; zeros at first. Only the writer's thread uses it. */
 struct retention {
     bool has_clock; /* `clock` was read from the store */
     struct clock_trust clock, stored;

@@ -24,8 +24,9 @@ struct writer {
     struct writer_job *first, **end; /* waiting */
     size_t waiting;                  /* rows of them */
     bool stopping;
-    bool unsettled;          /* reports were stored since the last call of store_settle */
-    struct timespec look_at; /* for old reports; the writer's thread alone has it, and `retention` */
+    bool unsettled; /* reports were stored since the last call of store_settle */
+    struct timespec
+        look_at; /* next look for old reports; only the writer's thread uses this and `retention` */
     struct retention retention;
     atomic_bool well;
 };
