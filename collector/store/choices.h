@@ -15,7 +15,7 @@
 
 struct choice {
     char fingerprint[GROUPING_HEX + 1], frames[GROUPING_FRAMES_BYTES];
-    int64_t count; /* of its reports */
+    int64_t count; /* number of the group's reports */
 };
 
 /* The groups of the best rank so far. Begins as zeros. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Which groups reports come to, as sqlite_group.c says it: each fingerprint that came has its group in the
- * table `way`, and a new one is compared with the app's other groups. Two collectors that see a new path in
- * the same instant both enter it: the first entry is the group from then on. Runs on the writer's thread.
+ * Finds the group of a report, by the rule of sqlite_group.c. The table `way` has the group of each known
+ * fingerprint. A new fingerprint is compared with the app's other groups. Two collectors may enter a new path
+ * at the same time: then the first entry counts. Runs on the writer's thread.
  */
 #include <stdio.h>
 #include <stdlib.h>

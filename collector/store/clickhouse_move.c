@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * A report that gets another text or another group comes as two rows in one block: one takes it out of the
- * sums of its old group, one adds it to those of the new one. Runs on any thread, between two blocks of the
- * writer.
+ * Moves a report to another text or another group, by two rows in one block. One row subtracts the report
+ * from the sums of its old group, the other adds it to the sums of the new group. Any thread, between two
+ * blocks of the writer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@ static int64_t number_of(const json_t *from, const char *member) {
     return json_integer_value(json_object_get(from, member));
 }
 
-/* What a report was counted under: it stays. */
+/* Takes the values under which the report was counted; they stay. */
 static void take_counted(struct row *row, const json_t *from) {
     TAKE(row, app);
     TAKE(row, version);
@@ -116,7 +115,7 @@ enum store_result clickhouse_replace(void *at, struct row *row) {
         clickhouse_moving_make(c, m, from, row);
         m->in.looks_for_group = row->grouped && !clickhouse_group_as_repeated(c, row);
         m->in.row = row;
-        row->unnamed_count = 0; /* it waits for its other files already */
+        row->unnamed_count = 0; /* the report is already waiting for its other files */
         done = clickhouse_find_groups(c, &m->in, 1) && clickhouse_move(c, m, 1);
     }
     pthread_mutex_unlock(&c->writes.lock);

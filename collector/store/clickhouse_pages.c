@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pages' queries, with the members of those of sqlite_pages.c. What a page shows of each group comes from
- * two queries: sums first, then the shown group of the few that are left. So no table is joined over shards.
- * Any thread; one at a time.
+ * The pages' queries, with the members of those of sqlite_pages.c. The data of groups come from two queries:
+ * first sums, then the shown values of the few remaining groups. So no join over shards is necessary. Any
+ * thread; one at a time.
  */
 #include <stdlib.h>
 #include <string.h>

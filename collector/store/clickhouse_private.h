@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of the ClickHouse store share.
+ * Types and functions that the parts of the ClickHouse store share.
  */
 #ifndef COLLECTOR_STORE_CLICKHOUSE_PRIVATE_H
 #define COLLECTOR_STORE_CLICKHOUSE_PRIVATE_H
@@ -16,7 +16,7 @@
 /* The kinds of reports whose duration counts as time hung. */
 #define CLICKHOUSE_HANGS "kind IN ('hang', 'launch', 'background-hang', 'fatal-hang')"
 
-/* What a page shows of each group, of the table `grouped`. */
+/* The values of a group that a page shows, from the table `grouped`. */
 #define CLICKHOUSE_SHOWN                                                                                             \
     "argMaxMerge(shown_function) AS function, argMaxMerge(shown_place) AS place, argMinMerge(first_cause) AS cause," \
     " argMinMerge(first_owner) AS by_owner, argMinMerge(first_kind) AS kind, uniqMerge(users) AS users,"             \
@@ -87,7 +87,7 @@ struct clickhouse_new {
 struct clickhouse_moving {
     struct row old;
     struct clickhouse_new out, in;
-    bool is_left; /* it had left by a move that did not come to its end */
+    bool is_left; /* an earlier, interrupted move has already subtracted the report */
 };
 
 /* The members of a row that clickhouse_moving_make takes, of the table `report`. */
@@ -103,15 +103,20 @@ struct clickhouse_bytes {
 };
 void clickhouse_bytes_add(struct clickhouse_bytes *b, const void *data, size_t bytes);
 
-/* A query's text: ?s is a text (const char *) in quotes, ?i a number (int64_t), ?l a list of texts (json_t
- * *), ?p the app and the fingerprint of each group of a list (json_t *), ?n a part of the query (const char
- * *), ?a the condition of an app (const char *) or of all where it is empty, @name the table that has all
- * shards' rows, #name the table of the host alone. */
+/* Writes a query. In the format, @name is the table with the rows of all shards, and #name the table of one
+ * host.
+ *
+ * A text in quotes is ?s (const char *), a number ?i (int64_t).
+ *
+ * A list of texts is ?l (json_t *), a list of groups with app and fingerprint ?p (json_t *).
+ *
+ * A part of a query is ?n (const char *). A condition for an app is ?a (const char *); empty: for all apps.
+ */
 void clickhouse_sql(const struct clickhouse *c, struct clickhouse_bytes *to, const char *format, ...);
 void clickhouse_sql_list(const struct clickhouse *c, struct clickhouse_bytes *to, const char *format,
                          va_list values);
 
-/* False: no memory. `host`: the first to be asked. */
+/* False: no memory. `host`: the first host to query. */
 bool clickhouse_line_open(struct clickhouse_line *line, size_t host);
 
 /* Sends the query with its data to one host. Its answer goes to `answer`; false: the line's error says why.
@@ -141,7 +146,8 @@ int64_t clickhouse_changed(struct clickhouse *c);
 int64_t clickhouse_week(int64_t seconds);
 /* How much a report has to show its group by, that came when there was none. */
 int64_t clickhouse_stand_first(const struct row *row, int64_t changed);
-/* Sets the group of a brief repeat to that of the report before it; false: it is none, or there is none. */
+/* Sets the group of a brief repeat to that of the report before it. False: not a brief repeat, or no such
+ * report. */
 bool clickhouse_group_as_repeated(struct clickhouse *c, struct row *row);
 /* The move of a stored report (CLICKHOUSE_COUNTED) that becomes `row`, which gets what it was counted under.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Groups all reports again, a batch at a time, group after group. Reports that lack no function come first,
- * since those that do are compared with them; brief repeats come last, since they go to the group of the
- * report that they repeat. A run that was ended begins again: what it moved has its group already.
+ * Groups all reports again, a batch at a time, group after group. Reports with all functions come first,
+ * since the others are compared with them. Brief repeats come last, since each gets the group of the repeated
+ * report. An interrupted run starts again: moved reports already have their groups.
  */
 #include <stdio.h>
 #include <stdlib.h>

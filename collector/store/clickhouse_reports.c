@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries of reports: lists, search, and their texts. A report that moved has rows in its old group, too,
- * until ClickHouse merges them: the newest row of each group says whether it is there. Any thread; one at a
- * time.
+ * Queries of reports: lists, search, and their texts. A moved report has rows in its old group too, until
+ * ClickHouse merges the rows. The newest row of each group shows whether the report is in the group. Any
+ * thread; one at a time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static const char *text_or_none(const char *text) {
     return text != NULL ? text : "";
 }
 
-/* `which` of a table, the newest first. Only rows that began late enough are looked at, since a group may
- * have millions: `from` finds the start of the rows that are enough, unless many of these have moved. */
+/* Reads the newest rows of a table with condition `which`. Reads only rows with a late start, since a group
+ * may have millions. `from` finds a start time that gives enough rows, unless many of the rows have moved. */
 static json_t *newest(struct clickhouse *c, const char *table, const char *which, int64_t offset,
                       int64_t limit) {
     json_t *reports = NULL;

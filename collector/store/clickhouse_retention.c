@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Old reports go by whole weeks of arrival, as partitions: each table of each host loses its oldest one, so
- * that no look empties a store. Runs on the writer's thread.
+ * Removes old reports by whole weeks of arrival, which are partitions. Each look removes only the oldest
+ * partition of each table on each host, so that no look empties a store. Runs on the writer's thread.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
+ * The tables. ClickHouse itself derives further tables from reports by views: look-up tables and the sums
+ * that pages read. A report that moves to another group has two rows. The row with sign -1 subtracts the
+ * report from the old group's sums, the row with sign 1 adds it to the new group's sums. `changed` shows the
+ * newest row of a report.
  *
- * The tables. What is made of reports, ClickHouse makes itself, by views: what the collector looks up, and
- * the sums that pages read. A report that moves to another group comes as two rows: one with the sign -1
- * takes it out of its old group's sums, one with the sign 1 adds it to the new one's. `changed` says which
- * row of a report is the newest.
- *
- * `week` is that of the arrival: whole weeks are removed.
+ * `week` is the week of arrival: whole weeks are removed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +167,7 @@ bool clickhouse_make_tables(struct clickhouse *c, struct clickhouse_line *line) 
         bool answers = clickhouse_ask_host(c, line, i, "SELECT 1", NULL, &answer, &is_down);
         free(answer.data);
         if (!answers && is_down) {
-            continue; /* it gets them when it is back */
+            continue; /* the host gets the tables when it is back */
         }
         c->host[i].has_tables = answers && make_tables_on(c, line, i);
         if (!c->host[i].has_tables) {

@@ -10,8 +10,8 @@
 
 #include "collector/store/clickhouse_private.h"
 
-/* Ends go together: each insert costs the same. What is lost with them is named once more, without a change.
- */
+/* Sends several ends in one insert, since each insert costs the same. A lost end causes only a second
+ * look-up, without a change. */
 static bool send_ends(struct clickhouse *c) {
     struct clickhouse_bytes data = {0};
     struct clickhouse_waits *w = &c->waits;

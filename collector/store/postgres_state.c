@@ -204,7 +204,7 @@ static void postgres_close(void *at) {
 }
 
 void *postgres_state_open(const char *url, struct problem *why) {
-    /* What the URL says comes last, and counts. */
+    /* The URL comes last, and its values override the others. */
     static const char *const names[] = {"connect_timeout", "tcp_user_timeout", "application_name",
                                         "options",         "dbname",           NULL};
     const char *const values[] = {"5", "5000", "hangdog-serve", OPTIONS, url, NULL};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Keys, settings and notes in PostgreSQL, which several collectors share: a key that one makes or revokes
- * holds for all of them within a second. One connection, and a lock for it.
+ * Keys, settings and notes in PostgreSQL, which several collectors share. A key that one collector makes or
+ * revokes is valid or invalid for all within a second. One connection, and a lock for it.
  */
 #ifndef COLLECTOR_STORE_POSTGRES_STATE_H
 #define COLLECTOR_STORE_POSTGRES_STATE_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * Reports that came while many came. To put a report into its indexes and sums writes a page for each; so a
- * busy store appends reports to the table `arrived`, which is enough to acknowledge them, and settles
- * thousands of them in one transaction. A reader settles first, so it sees all. Opening the store settles
- * what a killed collector has there.
+ * Reports that arrive under load. Each index and each sum of a report costs the write of a page. So a busy
+ * store first appends reports to the table `arrived`, which suffices to acknowledge them, and settles
+ * thousands in one transaction. A reader settles first, and so sees all reports. The open of the store
+ * settles reports that a killed collector has left.
  */
 #include <stdio.h>
 #include <stdlib.h>

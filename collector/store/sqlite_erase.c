@@ -17,8 +17,8 @@
 #define DAY "day = (SELECT started_ms / 86400000 FROM report WHERE id = ?1)"
 #define OF_VERSION " WHERE " OF("app") " AND version = ?2"
 
-/* What the app has of report ?1, which is counted under version ?2. In app_day runs are counted as `session`.
- */
+/* Subtracts report ?1, counted under version ?2, from the app's sums. In app_day runs are counted as
+ * `session`. */
 static const char *const uncount_hang[] = {"UPDATE app_day" LESS
                                            " WHERE " OF("app") " AND " OF("kind") " AND " DAY,
                                            "UPDATE version_day" LESS OF_VERSION " AND " DAY IS_HANG,
@@ -61,7 +61,7 @@ static bool run_all(struct sqlite *s, const char *const *sql, const struct row *
     return done;
 }
 
-/* A run of an app without a version is counted under that of its hangs. */
+/* A run without a version is counted under the version of the run's hangs. */
 static void version_of(struct sqlite *s, const struct row *row, char *version, size_t size) {
     sqlite3_stmt *q = row->is_session && row->version[0] == '\0' ? sqlite_statement(s, FIND_VERSION) : NULL;
     snprintf(version, size, "%s", row->version);
@@ -75,7 +75,7 @@ static void version_of(struct sqlite *s, const struct row *row, char *version, s
     }
 }
 
-/* What people wrote about a group goes with its last report. */
+/* Removes people's notes about a group together with the group's last report. */
 static bool forget_group(struct sqlite *s, const char *group) {
     sqlite3_stmt *q = NULL;
     bool done = sqlite3_prepare_v2(s->writes,
@@ -114,8 +114,8 @@ static void copy_column(char *to, size_t size, sqlite3_stmt *q, int column) {
     snprintf(to, size, "%s", (const char *)sqlite3_column_text(q, column));
 }
 
-/* The user, the time of use and the hangs of a run are in the body alone. Where this version refuses a body
- * that an earlier one took, the report goes all the same, and its run stands for its user. */
+/* Only the body has the user, the time of use and the hangs of a run. This version may refuse a body that an
+ * earlier one accepted. Then the report is erased all the same, and the run counts as a user. */
 static void read_body(sqlite3_stmt *q, const json_t *schema, struct row *row) {
     struct row read;
     struct schema_fault fault;
@@ -133,7 +133,8 @@ static void read_body(sqlite3_stmt *q, const json_t *schema, struct row *row) {
     free(text);
 }
 
-/* What the report was counted by: its columns, for another version may read its body in another way. */
+/* Reads the values under which the report was counted from its columns, since another version may read the
+ * body in another way. */
 static void read_row(sqlite3_stmt *q, const json_t *schema, struct row *row) {
     memset(row, 0, sizeof *row);
     copy_column(row->id, sizeof row->id, q, ID);
@@ -193,7 +194,7 @@ long sqlite_erase(void *file, const struct store_erasure *what, const json_t *sc
     long erased = -1;
     pthread_mutex_lock(&s->writing);
     sqlite_try_to_settle(s);
-    /* Free pages are overwritten: what a person asked to erase is not to be found in the file. */
+    /* Overwrites free pages, so that the file has no data that a person wanted erased. */
     if (sqlite_run(s->writes, "PRAGMA secure_delete = ON; BEGIN IMMEDIATE")) {
         erased = erase_piece(s, what, schema, *at, rows);
         erased = erased >= 0 && sqlite_run(s->writes, "COMMIT") ? erased : -1;

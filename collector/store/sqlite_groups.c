@@ -2,9 +2,9 @@
  *
  * The groups of some days, in an order, a page at a time; and their totals. Any thread; one at a time.
  *
- * The days of all groups are not added up. A group's sum of some days is at most that of its whole life, and
- * groups are read by the latter: the search ends where no further group can be on the page. Totals are those
- * of the apps' days, less the groups that the filter leaves out, which are few.
+ * Does not add up the days of all groups. A group's sum of some days is at most the sum of all days. Groups
+ * are read in the order of the latter, so the search can end once no further group can be on the page. Totals
+ * are those of the apps' days, minus the few groups that the filter omits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,7 +163,7 @@ static bool has_version(const struct store_group_filter *f) {
     return f->version != NULL && f->version[0] != '\0';
 }
 
-/* What the page says of each. */
+/* The data of each group on the page. */
 static json_t *show(const struct search *f) {
     json_t *groups = json_array();
     sqlite3_stmt *q = sqlite_query(

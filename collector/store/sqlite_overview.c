@@ -17,7 +17,7 @@ int64_t sqlite_first_day(int days) {
 
 /* ---- versions and days ---------------------------------------------------------------------- */
 
-/* Those with the most time, that first. */
+/* The versions with the most hang time, in this order. */
 static json_t *top_versions(struct sqlite *s, const char *app, int64_t day) {
     return sqlite_select(
         s,
@@ -54,7 +54,7 @@ static void add_row(json_t *series, const struct rest *r, const char *version) {
     }
 }
 
-/* The rows of one version, which the rest of its app then has no more. */
+/* Adds the rows of one version, and subtracts them from the rest of the app. */
 static void add_version(struct sqlite *s, json_t *series, struct rests *all, const char *app,
                         const char *version, int64_t day) {
     sqlite3_stmt *q =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of the SQLite store share: opening, tables, writing, reading, keys and settings.
+ * Types and functions that the parts of the SQLite store share: open, tables, writes, reads, keys and
+ * settings.
  */
 #ifndef COLLECTOR_STORE_SQLITE_PRIVATE_H
 #define COLLECTOR_STORE_SQLITE_PRIVATE_H
@@ -27,8 +28,8 @@
     " FROM app_day WHERE app IN (SELECT DISTINCT app FROM app_version WHERE ?1 = '' OR app = ?1)" \
     " AND day >= ?2"
 
-/* The log's size before its pages go into the file: 31 MiB. A busy store writes the same pages of its indexes
- * again and again, and less often where the log is larger. */
+/* The log's size before its pages go into the file: 31 MiB. A busy store writes the same
+ * pages of indexes again and again. A larger log makes these writes rarer. */
 #define WAL_PAGES 8000
 #define WAL_PAGES_BUSY 32000
 
@@ -90,7 +91,7 @@ enum store_result sqlite_note_error(struct sqlite *s);
 /* Reports of a busy store, sqlite_arrived.c. Busy: many came of late; `count` more come now. */
 bool sqlite_is_busy(struct sqlite *s, size_t count);
 bool sqlite_append(struct sqlite *s, struct row *row);
-/* Those of a transaction that failed, before their outcomes change. */
+/* For a failed transaction. Call before the outcomes of the rows change. */
 void sqlite_forget_arrived(struct sqlite *s, struct row *const *rows, size_t count);
 bool sqlite_is_settling_due(const struct sqlite *s);
 /* False: it failed, and the transaction waits for ROLLBACK. */
@@ -102,7 +103,7 @@ void sqlite_load_arrived(struct sqlite *s);
 bool sqlite_count_row(struct sqlite *s, const struct row *row);
 bool sqlite_add_unnamed(struct sqlite *s, const struct row *row);
 enum store_result sqlite_replace(void *file, struct row *row);
-/* Takes the report out of the sums and users of its group, which goes with its last report. */
+/* Subtracts the report from the sums and users of the group. Removes a group without reports. */
 bool sqlite_uncount(struct sqlite *s, const char *id, const char *group, const char *who);
 long sqlite_erase(void *file, const struct store_erasure *what, const json_t *schema, int64_t *at, long rows);
 bool sqlite_end_unnamed(void *file, const char *build_id, const char *id);
@@ -115,18 +116,19 @@ bool sqlite_group_as_repeated(struct sqlite *s, struct row *row);
 bool sqlite_add_group(struct sqlite *s, const struct row *row);
 bool sqlite_count_user(struct sqlite *s, const struct row *row);
 bool sqlite_count_report(struct sqlite *s, const struct row *row);
-/* Notes a report's part in the sums of its group, app and version. The transaction's end needs
+/* Stores in memory a report's part in the sums of group, app and version. The transaction's end needs
  * sqlite_write_sums before COMMIT, and sqlite_forget_sums after ROLLBACK. */
 bool sqlite_add_sums(struct sqlite *s, const struct row *row);
 bool sqlite_write_sums(struct sqlite *s);
 void sqlite_forget_sums(struct sqlite *s);
-/* What the transaction has of a table's row so far, made where it has none. NULL: no memory. */
+/* The transaction's sums for a row of a table, made if missing. NULL: no memory. */
 struct sum *sqlite_sum(struct sqlite *s, enum statement which, const char *a, const char *b);
-/* A report's part in the sums of its group: noted to be added, or taken out of those of `old` at once. */
+/* A report's part in the sums of a group: stored in memory for a later addition, or subtracted from those of
+ * `old` at once. */
 bool sqlite_add_group_sums(struct sqlite *s, const struct row *row);
 bool sqlite_take_group_sums(struct sqlite *s, const char *old, const struct row *row);
 sqlite3_stmt *sqlite_statement(struct sqlite *s, enum statement which);
-/* Runs it to its end, and makes it ready for the next time. */
+/* Runs the statement to its end, and resets it for the next time. */
 bool sqlite_done(sqlite3_stmt *q);
 /* One of the prepared statements with its values, as sqlite_bind takes them. */
 bool sqlite_add_sum(struct sqlite *s, enum statement which, const char *types, ...);
@@ -178,7 +180,7 @@ bool sqlite_count_key(void *file, int64_t id, int64_t used_ms, int64_t day, int6
 /* ---- sqlite_group.c, sqlite_regroup.c: on the writing connection, in its transaction; the caller has the
  * lock `writing` ---- */
 
-/* Sets the row's fingerprint to that of its group: one with reports of the same bug in other builds, else the
+/* Sets the row's fingerprint to that of a group with reports of the same bug in other builds, else to the
  * row's own. False: the store failed. */
 bool sqlite_group_find(struct sqlite *s, struct row *row);
 

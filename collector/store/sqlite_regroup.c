@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Groups all reports again, a batch a transaction. The setting "regroup" says how far it has come: "PASS
- * ROW". Reports that lack no function come first, since those that do are compared with them; brief repeats
- * come last, since they go to the group of the report that they repeat.
+ * Groups all reports again, a batch a transaction. The setting "regroup" has the progress: "PASS ROW".
+ * Reports with all functions come first, since
+ * the others are compared with them. Brief repeats come last, since each gets the group of the repeated
+ * report.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,8 +58,7 @@ static bool run_with(struct sqlite *s, const char *sql, const char *a, const cha
     return done;
 }
 
-/* What a person said of the old group goes on with its first report that moves, unless it was said of the new
- * one. */
+/* The notes about the old group move with the first report that moves, unless the new group has notes. */
 static bool leave(struct sqlite *s, const char *old, const struct row *row) {
     const char *group = row->group.fingerprint;
     return sqlite_take_group_sums(s, old, row) &&

@@ -8,7 +8,8 @@
 
 #include "collector/store/sqlite_private.h"
 
-/* What a group has of report ?1. The version and the system stay: the report was counted under them. */
+/* Subtracts report ?1 from a group's sums. Version and system stay, since the report was counted under them.
+ */
 #define LESS \
     " SET count = count - 1, total_ms = max(0, total_ms - (SELECT duration_ms FROM report WHERE id = ?1))"
 #define SAME(column) " AND " column " = (SELECT " column " FROM report WHERE id = ?1)"

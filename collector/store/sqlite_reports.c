@@ -14,7 +14,7 @@
 /* A report is named by its group, which is of more reports: it lacks fewer functions. */
 #define REPORTS " FROM report r LEFT JOIN grouped g ON g.fingerprint = r.grouped"
 #define FOUND_MAX 50
-/* A group whose newest reports are brief repeats has no more of its stacks looked for. */
+/* The search for stacks of a group ends after so many brief repeats. */
 #define LOOKED_AT_MAX 2000
 #define ID_PREFIX_MIN 4
 
@@ -102,7 +102,7 @@ struct body {
     size_t bytes;
 };
 
-/* It reads no more rows than it needs: in a large file each may be a wait for the disk. */
+/* Reads no more rows than necessary: in a large file each row may cost a disk access. */
 static int read_bodies(sqlite3_stmt *q, struct body *bodies, int max) {
     int count = 0;
     while (q != NULL && count < max && sqlite3_step(q) == SQLITE_ROW) {

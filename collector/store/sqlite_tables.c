@@ -69,7 +69,7 @@ static const char *const steps[] = {
     " sum(iif(kind = 'session', total_ms, 0)), min(day) * 86400000, max(day) * 86400000 FROM app_day GROUP BY 1, 2;"
     "DROP TABLE hour; DROP TABLE usage;",
 
-    /* `way`: the group of each fingerprint. The groups of an older rule are compared with none. */
+    /* `way`: the group of each fingerprint. Groups of an older rule are not compared. */
     "ALTER TABLE grouped ADD COLUMN family TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE grouped ADD COLUMN frames TEXT NOT NULL DEFAULT '';"
     "CREATE INDEX grouped_of_family ON grouped(family) WHERE family <> '';"

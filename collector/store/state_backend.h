@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * What keeps keys, settings and what people say of groups: each function of store.h that reads or writes them
- * goes to one of these. Any thread.
+ * The backend for keys, settings and notes about groups. Each function of store.h for them calls a function
+ * of this table. Any thread.
  */
 #ifndef COLLECTOR_STORE_STATE_BACKEND_H
 #define COLLECTOR_STORE_STATE_BACKEND_H

@@ -115,7 +115,7 @@ long store_regroup(struct store *s, const json_t *schema, long max) {
     char from[GROUPING_HEX + 1], to[GROUPING_HEX + 1];
     struct store_issue issue;
     long count = s->backend->regroup != NULL ? s->backend->regroup(s->reports, schema, max) : -1;
-    /* What a person said of the old group goes on, unless it was said of the new one. */
+    /* Notes about the old group move to the new one, unless the new one has notes. */
     while (count > 0 && s->backend->next_move != NULL && s->backend->next_move(s->reports, from, to)) {
         if (s->state_backend->issue_get(s->state, to, &issue) == STORE_NONE &&
             s->state_backend->issue_get(s->state, from, &issue) == STORE_FOUND &&
@@ -230,7 +230,7 @@ json_t *store_versions(struct store *s, const char *app) {
     return s->backend->versions(s->reports, app);
 }
 
-/* What people said of a group, in the group's object. */
+/* Adds the notes about a group to the group's object. */
 static void add_issue(struct store *s, json_t *group, const char *fingerprint) {
     struct store_issue issue;
     struct store_mark mark = {.state = "open"};

@@ -31,10 +31,10 @@ const char *store_file_of(const char *url);
 /* The keys and settings are in PostgreSQL. */
 bool store_state_is_shared(const char *state);
 
-/* Opens the store, or makes it. A SQLite file is for its owner alone. NULL, and why. */
+/* Opens the store, or makes it. Only the owner may read a SQLite file. NULL, and why. */
 struct store *store_open(const struct store_place *place, struct problem *why);
 void store_close(struct store *s);
-/* That of struct store_place, in MiB; 0: there is none. */
+/* The limit of struct store_place, in MiB; 0: no limit. */
 long store_limit_mib(const struct store *s);
 
 enum store_result {
@@ -61,8 +61,8 @@ int64_t store_about_reports(struct store *s);
 /* Puts what store_add took into its place; the writer calls it when no reports come. */
 void store_settle(struct store *s);
 
-/* Groups the next `max` reports again by the present rule, in a transaction of their own; also those of a run
- * that did not come to its end. How many, 0: all are grouped. -1: it failed, or this store cannot. */
+/* Groups the next `max` reports again by the present rule, in a transaction of their own; also reports of an
+ * interrupted run. Returns their number; 0: all are grouped; -1: failed, or not possible in this store. */
 long store_regroup(struct store *s, const json_t *schema, long max);
 
 /* Gives a report that is there the text and the group of `row`, and moves its counts. */
@@ -94,10 +94,10 @@ enum key_use {
 struct store_key {
     int64_t id;
     enum key_use use;
-    char app[STORE_APP_BYTES]; /* whose reports it may send; empty: of all apps */
+    char app[STORE_APP_BYTES]; /* the app of the key's reports; empty: all apps */
     uint8_t hash[SHA256_BYTES];
     int64_t made_ms, last_used_ms; /* 0: never */
-    int64_t day, day_reports;      /* days since 1970, and what it has sent on that day */
+    int64_t day, day_reports;      /* day since 1970, and reports sent on that day */
 };
 #define STORE_KEYS_MAX 1000
 enum store_found {
@@ -145,15 +145,15 @@ enum store_group_kinds {
     STORE_OTHERS
 };
 struct store_group_filter {
-    const char *app, *state; /* open (also what came again), resolved, ignored */
-    const char *version;     /* of the app; then all sums are of its whole life, in place of `days` */
+    const char *app, *state; /* open (regressed too), resolved, ignored */
+    const char *version;     /* a version of the app; then sums cover all days, and `days` is ignored */
     bool only_new, only_regressed;
     enum store_group_kinds kinds;
     enum store_order order;
     int days;
     long offset;
-    /* For the backends, which do not know states: objects whose names are the fingerprints of the groups that
-     * are wanted, and of those that are not. NULL: any, none. */
+    /* For the backends, which do not know states: objects with fingerprints of groups as names.
+     * `only`: the wanted groups, NULL: all. `without`: the unwanted groups, NULL: none. */
     const json_t *only, *without;
 };
 #define STORE_NEW_DAYS 7 /* a group is new for so long */
@@ -200,9 +200,9 @@ struct store_issue {
 struct store_mark {
     char fingerprint[GROUPING_HEX + 1], state[16], resolved_in[128];
     int64_t resolved_ms, resolved_count;
-    bool is_regressed; /* it is resolved, and came again */
+    bool is_regressed; /* resolved, but new reports arrived */
 };
-/* Changes what is not NULL. STORE_NONE: there is no such group. */
+/* Changes what is not NULL. STORE_NONE: no such group. */
 enum store_found store_set_issue(struct store *s, const char *fingerprint, const char *state,
                                  const char *note);
 

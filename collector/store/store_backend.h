@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * What keeps reports and groups: each function of store.h that reads or writes them goes to one of these. A
- * new query of a page is a member here, a function of the same name in store.c, and one in each backend.
+ * The backend for reports and groups. Each function of store.h for them calls a function of this table. A new
+ * query of a page is a member here, a function of the same name in store.c, and one in each backend.
  */
 #ifndef COLLECTOR_STORE_STORE_BACKEND_H
 #define COLLECTOR_STORE_STORE_BACKEND_H
@@ -19,7 +18,7 @@ struct store_backend {
     void (*settle)(void *at);
     /* NULL: it has only the groups of the rule that they came under. */
     long (*regroup)(void *at, const json_t *schema, long max);
-    /* These may be NULL: the backend keeps reports as they came. */
+    /* The members up to `end_unnamed` may be NULL, in a backend that cannot change stored reports. */
     enum store_result (*replace)(void *at, struct row *row);
     long (*erase)(void *at, const struct store_erasure *what, const json_t *schema, int64_t *from, long rows);
     int (*unnamed)(void *at, const char *build_id, char (*ids)[ROW_ID_CHARS + 1], int max);
@@ -44,8 +43,8 @@ struct store_backend {
     /* NULL: a query for each group takes no longer. */
     void (*each_of_groups)(void *at, const struct store_groups *of,
                            void (*take)(void *to, size_t group, const char *text, size_t bytes), void *to);
-    /* Sets `is_regressed` of each mark that is resolved: a version that is `resolved_in` or came later has a
-     * report of this group that began after it was resolved. */
+    /* Sets `is_regressed` of each resolved mark. Regressed: a version equal to or later than `resolved_in`
+     * has a report of this group that began after the resolution. */
     void (*find_regressed)(void *at, struct store_mark *marks, size_t count);
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * What the reports of a transaction add to each sum, so that a store writes a sum once for all of them. The
+ * The contributions of a transaction's reports to each sum, so that a store writes each sum only once. The
  * memory stays for the next transaction. One thread at a time.
  */
 #ifndef COLLECTOR_STORE_SUMS_H
