@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Token buckets of fingerprints, and the count of a day. On the worker thread.
+ * One token bucket for each fingerprint, and one count for the reports of a day. On the worker thread.
  */
 #include "publish/caps.h"
 
 #define BUCKET_REFILL_NS (600 * HD_NS_PER_S)
 #define DAY_CHECK_NS (60 * HD_NS_PER_S)
 
-/* A fingerprint without a bucket takes over the one that was filled longest ago. */
+/* Returns the fingerprint's bucket. If the fingerprint has no bucket, returns the bucket that was refilled
+ * longest ago: the caller gives that bucket to the fingerprint. */
 static struct hd_bucket *bucket_of(struct hd_caps *c, uint64_t fingerprint) {
     struct hd_bucket *oldest = &c->bucket[0];
     for (unsigned i = 0; i < HD_BUCKETS_MAX; i++) {
@@ -29,7 +30,8 @@ static void refill(struct hd_bucket *b, uint32_t burst, uint64_t now_ns) {
 }
 
 bool hd_caps_allow_fingerprint(struct hd_caps *c, uint64_t fingerprint, uint32_t burst, uint64_t now_ns) {
-    if (burst == UINT32_MAX || fingerprint == 0) { /* two hangs without a stack may have nothing in common */
+    /* no limit for 0, because hangs without a stack may have nothing in common */
+    if (burst == UINT32_MAX || fingerprint == 0) {
         return true;
     }
     struct hd_bucket *b = bucket_of(c, fingerprint);

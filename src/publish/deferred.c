@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table keeps the order in which reports were added. On the worker thread.
+ * Keeps the deferred reports in the order in which they were added. On the worker thread.
  */
 #include "publish/deferred.h"
 

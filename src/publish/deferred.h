@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of deferred reports. The spool has them; readers see them once their loop is certain. On the
- * worker thread.
+ * The deferred reports of the run. Their files are in the spool, but readers see a report only once its loop
+ * is certain. On the worker thread.
  */
 #ifndef HD_DEFERRED_H
 #define HD_DEFERRED_H
@@ -13,21 +13,21 @@
 struct hd_deferred {
     uint32_t count;
     uint8_t id[HD_DEFERRED_MAX][HD_UUID_BYTES];
-    uint8_t slot[HD_DEFERRED_MAX]; /* of the loop among the watches */
+    uint8_t slot[HD_DEFERRED_MAX]; /* the slot of the report's loop */
     uint32_t generation[HD_DEFERRED_MAX];
     uint64_t duration_ns[HD_DEFERRED_MAX];
 };
 
-/* Adds a report. The caller has checked that the table is not full. */
+/* Adds a report. The caller must have checked that `count` is below HD_DEFERRED_MAX. */
 void hd_deferred_add(struct hd_deferred *d, const uint8_t *id, uint8_t slot, uint32_t generation,
                      uint64_t duration_ns);
-/* Removes a report. True: it was in the table. */
+/* Removes the report with this id. False: no deferred report has this id. */
 bool hd_deferred_remove(struct hd_deferred *d, const uint8_t *id);
 void hd_deferred_remove_at(struct hd_deferred *d, uint32_t at);
 
-/* Finds, from index `at` on, the first report of the loop that had this slot in this generation. Returns
- * d->count after the last one. Reports of a loop that lost its slot stay deferred until the run ends: the
- * worker learns nothing more about that loop. */
+/* Searches from index `at` on for a report of the loop that had this slot in this generation. Returns the
+ * report's index, or d->count if no report is found. If another loop gets the slot, reports of the earlier
+ * loop stay deferred until the run ends. The worker then learns nothing more about the earlier loop. */
 uint32_t hd_deferred_find(const struct hd_deferred *d, uint32_t at, uint8_t slot, uint32_t generation);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each function fills one group of the members of a report. On the worker thread.
+ * Each function here fills one group of a report's members. On the worker thread.
  */
 #include "publish/describe.h"
 
@@ -10,7 +10,7 @@
 #include "turn/samples.h"
 
 #define THREADS_MANY 64
-#define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* in less time, CPU use in percent says nothing */
+#define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* the shortest time for which CPU use in percent means something */
 
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
@@ -58,7 +58,8 @@ static enum hd_report_kind kind_of(const struct hd_turn *turn) {
     return turn->state == HANGDOG_STATE_BACKGROUND ? HD_REPORT_BACKGROUND_HANG : HD_REPORT_HANG;
 }
 
-/* The CPU use of the process in percent of one CPU, since tracking of the turn started. */
+/* Returns the CPU use of the process since tracking of the turn started, in percent of one CPU. -1: not
+ * known. */
 static double process_percent(const struct hd_turn *turn) {
     const struct hd_turn_times *times = &turn->times;
     uint64_t cpu_ns = times->process_cpu_ns - turn->before.process_cpu_ns;
@@ -66,7 +67,7 @@ static double process_percent(const struct hd_turn *turn) {
     return known ? 100 * (double)cpu_ns / (double)(times->duration_ns - turn->before.age_ns) : -1;
 }
 
-/* Time of the hang in which the program was in the background. */
+/* Returns for how long the program was in the background during the hang. */
 static uint64_t background_of(const struct hd_run *run, const struct hd_turn *turn) {
     uint64_t until_ns = turn->times.start_ns + turn->times.duration_ns + turn->times.excluded_ns;
     uint64_t spent_ns = hd_background_until(&run->channel.program.background, until_ns);
@@ -106,8 +107,9 @@ static void describe_cost(const struct hd_turn *turn, const struct hd_facts *fac
 
 /* ---- of its samples --------------------------------------------------------------------------- */
 
-/* The newest sample that met the whole hot stack: it says how that stack was taken. If no sample has a stack,
- * the newest entry of the timeline. The member `newest` may be later than the turn's end. */
+/* Returns the newest entry of the timeline that has the whole hot stack. The report says how that sample
+ * was captured. If the tree has no stack, returns the newest entry. Does not use s->newest, because that
+ * sample may be later than the turn's end. */
 static const struct hd_timeline_entry *hot_sample(const struct hd_turn_samples *s,
                                                   const struct hd_hot_path *hot) {
     for (uint32_t i = s->timeline.count; i > hd_timeline_oldest(&s->timeline); i--) {
@@ -140,7 +142,8 @@ static void describe_samples(const struct hd_turn_samples *s, const struct hd_ho
 
 /* ---- the cause -------------------------------------------------------------------------------- */
 
-/* The first thread of the set is the lock's owner, if there is one. */
+/* If the loop's thread waits for another thread, such as the owner of a lock, the worker has captured that
+ * thread first. Copies the other thread's id, name and call into the sums. */
 static void add_owner(const struct hd_turn *turn, const struct hd_facts *facts, struct hd_cause_sums *s) {
     const struct hd_thread_record *owner = facts->threads;
     if (turn->threads.count != 0 && facts->thread_count != 0 &&
@@ -153,7 +156,8 @@ static void add_owner(const struct hd_turn *turn, const struct hd_facts *facts, 
     }
 }
 
-/* A hang that ended while the program still runs was no deadlock: a lock with a time limit gave up. */
+/* Adds the ring of threads that wait for each other, if the cause is a lock. A hang that ended while the
+ * program still runs was no deadlock: the wait had a time limit. */
 static void add_deadlock(const struct hd_run *run, const struct hd_turn *turn, bool complete,
                          struct hd_cause *cause) {
     bool ended = complete && !atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed);
@@ -164,7 +168,8 @@ static void add_deadlock(const struct hd_run *run, const struct hd_turn *turn, b
     }
 }
 
-/* Figures of the control group inform the reader. They are not part of the thread's own time. */
+/* Adds the stall times and the memory of the control group. They are only for the reader of the report:
+ * they have no influence on the cause, because they are not times of this thread. */
 static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, struct hd_cause *cause) {
     for (unsigned i = 0; i < HD_PRESSURES; i++) {
         cause->stall_ns[i] =
@@ -174,17 +179,17 @@ static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, 
     cause->memory_limit = facts->memory_limit;
 }
 
-/* Works on a copy of the turn's sums: the turn may still get samples. */
+/* Works on a copy of the turn's sums, because the turn may still get samples. */
 static void describe_cause(struct hd_publisher *p, const struct hd_turn *turn, const struct hd_facts *facts,
                            bool complete, struct hd_cause *cause) {
     p->sums = turn->samples.sums;
-    hd_cause_limit(&p->sums,
-                   turn->times.duration_ns); /* a stop that became known late is still in the sums */
+    /* because the sums still have each stop that became known late */
+    hd_cause_limit(&p->sums, turn->times.duration_ns);
     if (p->run->settings.without_paths) {
         hd_cause_forget_paths(&p->sums);
     }
-    p->sums.throttled_ns = least(facts->throttled_ns - turn->before.throttled_ns,
-                                 turn->times.duration_ns); /* summed over all CPUs */
+    /* limited, because the kernel adds up the time of all CPUs */
+    p->sums.throttled_ns = least(facts->throttled_ns - turn->before.throttled_ns, turn->times.duration_ns);
     add_owner(turn, facts, &p->sums);
     hd_cause_decide(&p->sums, cause);
     cause->major_faults = growth(turn->before.major_faults, facts->major_faults);

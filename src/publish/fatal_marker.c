@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file's first word is the hang's duration, which the monitor keeps current by a mapping. XDG_RUNTIME_DIR
- * and /dev/shm are in memory: a file of that name there has the word, if it can be created. On the worker
- * thread.
+ * The first 64 bits of the marker are the hang's duration, which the monitor updates through a mapping. If
+ * possible, the mapped file is another one with the same name in settings.runtime (XDG_RUNTIME_DIR or
+ * /dev/shm), because those folders are in memory. On the worker thread.
  */
 #include "publish/fatal_marker.h"
 
@@ -22,7 +22,8 @@ static void remove_marker(const struct hd_publisher *p, const char *name) {
     }
 }
 
-/* Removes the marker of a dead process if its report is gone, for the spool's limits. */
+/* Called for each file of the spool. If the file is a marker without a report, removes it: the spool's
+ * limits have removed the report of a process that died. */
 static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     const struct hd_publisher *p = ctx;
     char report[HD_SPOOL_NAME_BYTES];
@@ -39,8 +40,9 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     return 0;
 }
 
-/* Readers see the name only once the file is locked. If the lock or the rename fails, the next update tries
- * again. A process that dies in between leaves a temporary file, which a sweep removes. */
+/* Creates the marker under a temporary name, locks it, then renames it: readers never see a marker that is
+ * not locked. If the lock or the rename fails, the next update tries again. If the process dies before the
+ * rename, a later process removes the temporary file when it opens the spool. */
 static void create_marker(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
     char temp[HD_SPOOL_NAME_BYTES];
     hd_spool_name(temp, turn->report.id, HD_SPOOL_TEMP);
@@ -62,8 +64,8 @@ static uint8_t *page_of(struct hd_publisher *p, const struct hd_turn *turn) {
     return p->marker_page[turn - p->turns->turn];
 }
 
-/* Writes the duration before it maps the file. A store into a mapped page for which the disk has no room ends
- * the program by SIGBUS. */
+/* Maps the file with the duration for the monitor. Writes the duration first: if the disk is full, this
+ * write fails. A store into the mapped page would end the program by SIGBUS instead. */
 static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
     struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -83,8 +85,8 @@ static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const cha
     }
 }
 
-/* The monitor may store into the page at this moment. So the page is never unmapped: memory of our own takes
- * the place of the file. */
+/* Replaces the mapped file by anonymous memory, and closes the file. The page stays mapped, because the
+ * monitor may store into it at this moment. */
 static void unmap_duration(struct hd_publisher *p, const struct hd_turn *turn) {
     struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(p, turn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A function is known by its module's build-id and its offset there: both are the same in each run. On the
- * worker thread.
+ * For the fingerprint, a function is a build-id and an offset in that module: both are the same in each run.
+ * On the worker thread.
  */
 #include "publish/fingerprint.h"
 
@@ -10,10 +10,11 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-#define RULE 3 /* version of the rule: another rule gives other fingerprints */
+/* version of the rules in this file, mixed into each fingerprint: other rules must give other fingerprints */
+#define RULE 3
 #define FRAMES 5
 
-/* A kind of functions that count. */
+/* The kind of functions from which a fingerprint is made. */
 enum which {
     OWN,
     LIBRARYS,
@@ -26,8 +27,8 @@ static const struct hd_frame *frame_at(const struct hd_code *code, const struct 
     return &code->pool->node[hot->node[i]].frame;
 }
 
-/* True: frame `i` has half of the stack's time. With less, the next hang of the same bug may show another
- * function. */
+/* True: frame `i` has at least half of the hot stack's time. A function with less time does not count,
+ * because the next hang of the same bug may have another function there. */
 static bool has_half(const struct hd_code *code, const struct hd_hot_path *hot, uint32_t i) {
     return code->pool->node[hot->node[i]].time_ns >= code->pool->node[hot->node[0]].time_ns / 2;
 }
@@ -43,7 +44,8 @@ static bool is_own(const struct hd_code *code, uint32_t module) {
            hd_module_path_is_of_program(hd_module_path(code->modules, module), code->executable);
 }
 
-/* The C library is left out: all libraries call it. */
+/* True: the module is a library of the system, but not the C library. The C library does not count, because
+ * all libraries call it. */
 static bool is_librarys(const struct hd_code *code, uint32_t module) {
     static const char c_library[] = "libc.so\0ld-linux\0linux-vdso\0libhangdog\0";
     char name[32];
@@ -77,7 +79,8 @@ static uint64_t mix_frame(const struct hd_code *code, uint64_t hash, const struc
     return hd_hash(hash, &start, sizeof start);
 }
 
-/* Mixes the innermost functions of this kind, at most FRAMES. *used: how many there are. */
+/* Mixes the innermost functions of this kind into the hash, at most FRAMES. *used: the number of functions
+ * mixed. */
 static uint64_t mix(const struct hd_code *code, uint64_t hash, const struct hd_hot_path *hot,
                     enum which which, unsigned *used) {
     *used = 0;
@@ -89,15 +92,15 @@ static uint64_t mix(const struct hd_code *code, uint64_t hash, const struct hd_h
     return hash;
 }
 
-/* True: the outermost function of a script, which calls the loop as main does. */
+/* True: `f` is the outermost function of a script. Such a function calls the loop, as main does in C. */
 static bool is_main_script(const struct hd_code *code, const struct hd_frame *f) {
     const char *name = hd_script_name(code->scripts, f);
     return strcmp(name, "<module>") == 0 || strcmp(name, "main") == 0;
 }
 
-/* True: the program's only function on the stack is main, or the first function of a thread. It calls the
- * loop, so it is the same in each hang. In a program of scripts, no function of the interpreter is the
- * program's own. */
+/* True: main, or the first function of a thread, is the program's only function on the stack. That function
+ * calls the loop, so all hangs have it. If the stack has functions of the program's scripts, functions of
+ * the interpreter do not count as the program's. */
 static bool is_only_main(const struct hd_code *code, const struct hd_hot_path *hot) {
     uint64_t first = 0;
     bool scripts = false, only = true;
@@ -108,7 +111,7 @@ static bool is_only_main(const struct hd_code *code, const struct hd_hot_path *h
             only &= !is_own_script(code, f) || is_main_script(code, f);
         }
     }
-    for (uint32_t i = 1; i < hot->count && !scripts && only; i++) { /* 0: _start */
+    for (uint32_t i = 1; i < hot->count && !scripts && only; i++) { /* from 1, because frame 0 is _start */
         const struct hd_frame *f = frame_at(code, hot, i);
         int module = f->script == 0 ? hd_modules_at_or_gone(code->modules, hd_frame_lookup_pc(f)) : -1;
         if (module >= 0 && f->start != 0 && is_own(code, (uint32_t)module)) {
@@ -138,8 +141,8 @@ uint64_t hd_fingerprint_of(const struct hd_code *code, const struct hd_hot_path 
     return hash;
 }
 
-/* JIT code has no module: its address is mixed instead, which identifies the code within this run. If the
- * innermost function is JIT code, its start is not known, and the result is 0. */
+/* JIT code has no module. Its address is mixed instead, because the address identifies the code within this
+ * run. If the innermost function is JIT code, returns 0, because the start of that function is not known. */
 uint64_t hd_fingerprint_of_stack(const struct hd_code *code, const struct hd_hot_path *hot) {
     uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
     for (uint32_t i = hot->count; i > 0; i--) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fingerprint of a hang: a number made of the cause and of the functions of the hot stack. Equal hangs
- * have equal ones. On the worker thread.
+ * The fingerprint of a hang: a number made from the cause and from functions of the hot stack. Equal hangs
+ * have equal fingerprints. On the worker thread.
  */
 #ifndef HD_FINGERPRINT_H
 #define HD_FINGERPRINT_H
@@ -10,10 +10,10 @@
 #include "report/report.h"
 
 struct hd_hot_path {
-    uint32_t node[HD_TREE_DEPTH_MAX], count; /* outermost first */
+    uint32_t node[HD_TREE_DEPTH_MAX], count; /* indices in the tree's pool, outermost frame first */
 };
 
-/* The tables that give frames a meaning: the tree that they are in, modules, scripts. */
+/* The data by which the function of a frame is found: the nodes of the trees, the modules, the scripts. */
 struct hd_code {
     const struct hd_tree_pool *pool;
     struct hd_modules *modules;
@@ -22,13 +22,14 @@ struct hd_code {
 };
 
 /* Mixes the cause and the innermost functions of the hot stack that are the program's own. If main is the
- * only such function, mixes functions of the program's libraries, else any functions. The result is the same
- * in each run. 0: no sample has a stack, and the hang equals no other. */
+ * only such function, mixes functions of libraries instead. If the stack has no function of either kind,
+ * mixes any functions. The result is the same in each run of the program. 0: no sample has a stack, and the
+ * hang equals no other hang. */
 uint64_t hd_fingerprint_of(const struct hd_code *code, const struct hd_hot_path *hot,
                            const struct hd_cause *cause);
 
-/* Mixes all functions that have half of the hot stack's time. Serves to compare stacks within this run. 0:
- * the stack equals no other. */
+/* Mixes all functions that have at least half of the hot stack's time. The result serves only to compare
+ * stacks of this run. 0: the stack equals no other stack. */
 uint64_t hd_fingerprint_of_stack(const struct hd_code *code, const struct hd_hot_path *hot);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The record names a hang rather than a launch, which may prove to be no hang. Among hangs, it names the
- * longest. On the worker thread.
+ * If several hangs are open, the record has only one of them. Prefers any other hang to a launch, because a
+ * launch may prove to be no hang. Otherwise prefers the hang that started first, which is the longest. On
+ * the worker thread.
  */
 #include "publish/open_record.h"
 
@@ -11,9 +12,9 @@ static bool is_launch(const struct hd_turn *turn) {
     return turn->state == HANGDOG_STATE_LAUNCH;
 }
 
-/* From now on the monitor keeps the duration current; it finds the hang by open_loop and open_start_ns.
- * Readers use the other members only while `state` says that the hang lasts: so `state` is stored first and
- * last. */
+/* Stores the hang in the record. From now on the monitor updates the duration: it finds the hang by
+ * open_loop and open_start_ns. Readers use the other members only while `state` is HD_RECORD_HANG_LASTS. So
+ * `state` is cleared before the other members change, and set after them. */
 static void name_hang(struct hd_run *run, const struct hd_turn *turn) {
     struct hd_record_open *open = &run->record->open;
     atomic_store_explicit(&open->state, HD_RECORD_NO_HANG, memory_order_release);

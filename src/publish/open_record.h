@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The open hang that the record names, so that the runner can finish its report when the process is killed.
- * The record has room for one. On the worker thread.
+ * Stores an open hang in the record. If the process is killed, the runner finishes the report of this hang
+ * by the record. The record has space for only one hang. On the worker thread.
  */
 #ifndef HD_OPEN_RECORD_H
 #define HD_OPEN_RECORD_H
@@ -9,11 +9,13 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-/* Call before the report is written: the record is then true if the process dies during the write. Makes the
- * record name this hang, unless the record names one that goes before it. Counts a complete hang. */
+/* Call it before the report is written, so that the record is correct even if the process dies during the
+ * write. Stores the hang in the record, unless the record has a hang already; a launch is replaced. If
+ * `complete`, marks the stored hang as ended instead, and adds this hang to the record's totals. */
 void hd_open_record_update(struct hd_run *run, const struct hd_turn *turn, bool complete);
 
-/* The hang's complete report is on disk, or is suppressed: the record names another open hang. */
+/* Call it once the hang's complete report is on disk, suppressed or withdrawn. If the record has this hang,
+ * replaces it by another open hang, or by no hang. */
 void hd_open_record_close(struct hd_run *run, const struct hd_turns *turns, const struct hd_turn *turn);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a hang's report in the spool. The process may die between any two writes: cli/settle then
- * finishes the report by the record. So the order of the writes is a contract. On the worker thread.
+ * Writes, defers, publishes and withdraws the report of a hang. The process may die between any two writes
+ * to the spool: cli/settle then finishes the report by the record. So cli/settle depends on the order of
+ * these writes. On the worker thread.
  */
 #include "publish/publish.h"
 
@@ -18,8 +19,8 @@
 #include "report/outbox_writer.h"
 
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
-#define LONG_FRAME \
-    0x6672616d65ULL /* mixed into the fingerprint: a long frame does not repeat a hang of the same stack */
+/* mixed into the fingerprint of a long frame, which must not equal that of a hang with the same stack */
+#define LONG_FRAME 0x6672616d65ULL
 
 /* ---- the program's view ----------------------------------------------------------------------- */
 
@@ -44,7 +45,8 @@ static void update_marker(struct hd_publisher *p, struct hd_turn *turn, bool ove
 
 /* ---- caps ------------------------------------------------------------------------------------- */
 
-/* The count comes from the spool: a restart of the program does not lift the cap. */
+/* True: the cap for a day allows one more report. The count comes from the spool, so a restart of the
+ * program does not reset it. */
 static bool day_allows(struct hd_publisher *p) {
     uint32_t per_day = p->run->settings.reports_per_day;
     uint64_t now_ns = hd_os_now_ns();
@@ -69,7 +71,8 @@ static void count_dropped(struct hd_publisher *p) {
     atomic_store_explicit(&p->run->record->losses.dropped_reports, p->spool.dropped, memory_order_relaxed);
 }
 
-/* The runner still has the rights that the program had at first. */
+/* True: the runner may be able to write the report that this process could not write. `rc`: the error of
+ * this process. The runner still has the rights that the program had at its start. */
 static bool may_runner_write(int rc) {
     return rc == -EACCES || rc == -EPERM || rc == -EFBIG || rc == -EDQUOT;
 }
@@ -102,17 +105,18 @@ bool hd_publish_is_certain(const struct hd_run *run, const struct hd_turn *turn)
            w->generation == turn->loop.generation;
 }
 
-/* Writes the report; it is deferred while its loop is not certain. False: the table of deferred reports is
- * full. */
+/* Writes the report. While the loop is not certain, the report is deferred. False: nothing is written,
+ * because HD_DEFERRED_MAX reports are deferred already. */
 static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
     bool certain = hd_publish_is_certain(p->run, turn);
-    if (certain) { /* earlier reports first: readers find them in the order of the hangs */
+    /* publishes earlier reports of the loop first, so that readers find reports in the order of the hangs */
+    if (certain) {
         hd_publish_certain(p, turn->loop.slot, turn->loop.generation);
     }
     turn->report.published |= !p->run->settings.deferred || certain;
     bool deferred = !turn->report.published;
     bool was_deferred = hd_deferred_remove(&p->deferred, turn->report.id);
-    if (!deferred && was_deferred) { /* first, so that the new file replaces it */
+    if (!deferred && was_deferred) { /* before the write, so that the new file replaces the deferred one */
         hd_spool_release(&p->spool, turn->report.id);
     }
     if (deferred && p->deferred.count == HD_DEFERRED_MAX) {
@@ -128,11 +132,11 @@ static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struc
 
 static void withdraw(struct hd_publisher *p, const uint8_t *id) {
     hd_spool_withdraw(&p->spool, id);
-    hd_caps_give_back(&p->caps); /* counted as a report of the day when the hang started */
+    hd_caps_give_back(&p->caps); /* because the report was counted when the hang started */
 }
 
-/* Writes the report if the caps allow it. False: it is suppressed. The next complete report says how many
- * were. */
+/* Writes the report if the caps allow it. False: the report is not written. If the report is complete, it
+ * is then counted as suppressed: the next complete report says how many were. */
 static bool write_within_caps(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
     bool allowed =
         turn->report.within_caps && (!r->complete || fingerprint_allows(p, r)) && write_turn(p, turn, r);
@@ -150,15 +154,16 @@ static bool write_within_caps(struct hd_publisher *p, struct hd_turn *turn, cons
 
 /* ---- a hang ----------------------------------------------------------------------------------- */
 
-/* Reports sort by their ids, and so by the starts of their hangs. The id of a launch is not earlier than the
- * run. */
+/* The id has the start of the hang in it, so that reports sort by that time. If a launch started before the
+ * run, its id has the start of the run instead. */
 void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn) {
     uint64_t run_ns = p->run->record->options.started_wall_ns, start_ns = turn->times.start_wall_ns;
     turn->report.opened = true;
     hd_uuid_make_at(turn->report.id, start_ns > run_ns ? start_ns : run_ns);
 }
 
-/* A turn that ended while the program still runs ended in the loop's own wait, which proves the loop. */
+/* True: it is not certain that the report is about the program's loop. A turn that ended while the program
+ * still runs ended in the loop's own wait, which proves the loop. */
 static bool is_unsure(const struct hd_run *run, const struct hd_turn *turn, bool complete) {
     return run->settings.deferred && !hd_publish_is_certain(run, turn) &&
            (!complete || atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed));
@@ -181,14 +186,16 @@ static void write_open(struct hd_publisher *p, struct hd_turn *turn, const struc
     }
 }
 
-/* Removes the marker before the write: a process that exits during the write did not die in the hang. */
+/* Removes the fatal marker before the write, because a process that exits during the write has not died in
+ * the hang. */
 static void write_complete(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r,
                            uint64_t stack) {
     update_marker(p, turn, true);
     bool written = write_within_caps(p, turn, r);
     post_event(p, turn, HANGDOG_EVENT_END, !written);
     hd_open_record_close(p->run, p->turns, turn);
-    if (written && !r->brief) { /* a brief report has no samples: later repeats refer to a full one */
+    /* a repeat refers to a report with samples, and a brief report has no samples */
+    if (written && !r->brief) {
         hd_repeat_store(&p->before, r, stack);
     }
 }
@@ -198,7 +205,8 @@ void hd_publish(struct hd_publisher *p, struct hd_turn *turn, const struct hd_fa
     hd_describe_turn(p, turn, facts, complete, &d);
     d.report.unsure = is_unsure(p->run, turn, complete);
     bool first = turn->report.written_age_ns == 0;
-    if (first && !complete) { /* the program learns of the hang even if the disk is slow */
+    /* before the write, so that the program learns of the hang at once even if the disk is slow */
+    if (first && !complete) {
         post_event(p, turn, HANGDOG_EVENT_START, false);
     }
     turn->report.written_age_ns = turn->times.duration_ns > 0 ? turn->times.duration_ns : 1;
@@ -251,7 +259,7 @@ void hd_publish_certain(struct hd_publisher *p, uint8_t slot, uint32_t generatio
     count_dropped(p);
 }
 
-/* True: the hang with this report is still open. */
+/* True: the hang of the report with this id is still open. */
 static bool lasts(const struct hd_turns *turns, const uint8_t *id) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         const struct hd_turn *turn = &turns->turn[i];

@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a turn's report: written, deferred, published, complete, or withdrawn. Worker: may wait for the
- * disk. No allocation.
+ * Writes the report of a turn, publishes it once its loop is certain, and withdraws it if the turn proves to
+ * be no hang. May wait for the disk. Allocates nothing. On the worker thread.
  */
 #ifndef HD_PUBLISH_H
 #define HD_PUBLISH_H
 
 #include "publish/publisher.h"
 
-/* The turn becomes a hang: its report gets an id. */
+/* Call it when the turn becomes a hang: gives the turn's report an id. */
 void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn);
-/* Writes the report of the hang so far, or the complete one. */
+/* Writes the final report of the hang, or, if not `complete`, the report of the hang so far. */
 void hd_publish(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts, bool complete);
-/* The turn was not a hang: removes its report. */
+/* The turn proved to be no hang: removes its report. */
 void hd_publish_withdraw(struct hd_publisher *p, struct hd_turn *turn);
-/* Writes the one report of a turn that has ended, and was a long frame but no hang. */
+/* Writes the only report of a turn that has ended, and was a long frame but no hang. */
 void hd_publish_frame(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts);
 
-/* True: the turn's loop is certain to be the program's. False also if another loop has its slot by now. */
+/* True: the turn's loop is certain. False also if another loop has the slot by now. */
 bool hd_publish_is_certain(const struct hd_run *run, const struct hd_turn *turn);
 
-/* The loop became certain: readers see its deferred reports from now on, and the report of an open hang. */
+/* The loop of this slot and generation became certain. Readers see its deferred reports from now on, and
+ * the report of an open hang as well. */
 void hd_publish_certain(struct hd_publisher *p, uint8_t slot, uint32_t generation);
-/* Another wait proved to be the loop's: withdraws its deferred reports. The monitor decides about a hang that
- * is still open. */
+/* Another wait than assumed proved to be the loop's own. Withdraws the deferred reports of this slot and
+ * generation. Leaves a hang that is still open, because the monitor decides about that one. */
 void hd_publish_void(struct hd_publisher *p, uint8_t slot, uint32_t generation);
 
-/* Writes a report of any kind. If this process may not write it, the runner does. Returns 0 or a negative
- * errno value; the record counts both. */
+/* Writes a report of any kind. If this process has no right to write it, passes the report to the runner.
+ * Counts the report, or the failure, in the record. Returns 0 or a negative errno value. */
 int hd_publish_write(struct hd_publisher *p, const struct hd_report *r, bool deferred);
-/* Writes a complete report that is of no turn, within the caps. */
+/* Writes a complete report that belongs to no turn, if the caps allow it. */
 void hd_publish_write_capped(struct hd_publisher *p, const struct hd_report *r);
 
-/* The run ends: settles deferred reports where no runner does, and writes the session report. */
+/* Call it at the end of the run. Writes the session report, unless the runner does. Where no runner waits
+ * for the process, publishes or withdraws each deferred report as well. */
 void hd_publish_session(struct hd_publisher *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes the session report, which is about the run itself. On the worker thread, at the end of the run.
+ * Writes the session report, which is about the whole run. On the worker thread, at the end of the run.
  */
 #include "publish/publish.h"
 
@@ -11,7 +11,8 @@
 #include "record/uuid.h"
 #include "report/session.h"
 
-/* The process ends without a runner: releases the deferred reports of a likely loop, withdraws others. */
+/* The process ends without a runner, so the worker settles the deferred reports. Publishes them if the loop
+ * is likely to be the program's; otherwise withdraws them. */
 static void settle_deferred(struct hd_publisher *p) {
     bool likely = atomic_load(&p->run->record->loop.certainty) >= HD_RECORD_LOOP_LIKELY;
     for (uint32_t i = 0; i < p->deferred.count; i++) {
@@ -24,7 +25,8 @@ static void settle_deferred(struct hd_publisher *p) {
     p->deferred.count = 0;
 }
 
-/* Stores the session id in the record first: a runner that writes the report once more replaces this file. */
+/* Stores the id of the report in the record before the write. A runner that writes the session report again
+ * uses this id, so its file replaces the first one. */
 static void write_session(struct hd_publisher *p, const struct hd_session *s,
                           const struct hd_monitor_cost *cost) {
     struct hd_record *record = p->run->record;
@@ -40,8 +42,8 @@ static void write_session(struct hd_publisher *p, const struct hd_session *s,
     if (rc != 0) {
         hd_spool_failure_store(p->run, rc);
     }
-    atomic_store(&record->status.session_written,
-                 rc == 0); /* stored last: until then, the next start of a run would write the report */
+    /* stored last, because settle writes the session report of a process that died before this store */
+    atomic_store(&record->status.session_written, rc == 0);
 }
 
 void hd_publish_session(struct hd_publisher *p) {
@@ -53,7 +55,7 @@ void hd_publish_session(struct hd_publisher *p) {
             return;
         }
     } else if (p->run->settings.deferred) {
-        return; /* the runner writes it, whatever ends the program */
+        return; /* because the runner writes the session report, whatever ends the program */
     }
     struct hd_session s;
     struct hd_monitor_cost cost;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The publisher: the spool, all that reports of a run have in common, and what it remembers of reports that
- * it wrote. The worker owns the publisher, and fills it at the start of the run.
+ * The memory of src/publish: the spool, the data that all reports of a run share, and data about the reports
+ * written so far. The worker owns this memory, and fills it at the start of the run.
  */
 #ifndef HD_PUBLISHER_H
 #define HD_PUBLISHER_H
@@ -14,7 +14,7 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-#define HD_FATAL_MARKER_BYTES 4096u /* a page, in whose place a file may be mapped */
+#define HD_FATAL_MARKER_BYTES 4096u /* one memory page, because a mapping replaces whole pages */
 
 struct hd_publisher {
     struct hd_run *run;
@@ -26,18 +26,20 @@ struct hd_publisher {
     struct hd_caps caps;
     struct hd_deferred deferred;
     struct hd_repeat before;
-    /* A page for the fatal marker of each turn: its file is mapped there, else memory of our own. */
+    /* One page for each turn. While the turn has a fatal marker, the file with the hang's duration is
+     * mapped there. Otherwise the page is anonymous memory. */
     uint8_t (*marker_page)[HD_FATAL_MARKER_BYTES];
-    int marker_fd; /* descriptor of the folder settings.runtime, for fatal markers; negative: there is no such
-                      folder */
-    /* buffers of one report at a time */
+    /* descriptor of the folder settings.runtime, for fatal markers; negative: there is no such folder */
+    int marker_fd;
+    /* Buffers that only one report at a time uses. */
     struct hd_cause_sums sums;
     struct hd_report_scratch *scratch;
 };
 
 /* Facts that the worker reads just before a report is written. */
 struct hd_facts {
-    /* The other threads, as captured last: for the newest hang. The owner of a lock comes first. */
+    /* The threads of the process, as the worker captured them last, for the newest hang. The owner of a
+     * lock comes first. */
     const struct hd_thread_record *threads;
     const struct hd_frame *thread_frames;
     uint32_t thread_count, threads_left_out;
@@ -45,8 +47,9 @@ struct hd_facts {
     uint64_t rss_bytes;
     uint64_t worker_cpu_ns;
     bool debugger;
-    uint64_t major_faults; /* of the loop's thread; 0: it has ended */
-    /* The control group of the process; the whole system, if the group has no such figures. */
+    /* the number of major page faults of the loop's thread; 0: the thread has ended */
+    uint64_t major_faults;
+    /* Figures of the process's control group. If the group lacks a figure, that of the whole system. */
     uint64_t throttled_ns, stall_ns[HD_PRESSURES];
     uint64_t memory_used, memory_limit; /* 0: no limit */
 };

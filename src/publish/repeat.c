@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A longer hang has more to say, and is reported in full. On the worker thread.
+ * A hang that is much longer than the earlier one has more to say, so it gets a full report. On the worker
+ * thread.
  */
 #include "publish/repeat.h"
 
 #include <string.h>
 
-#define LONGER 4 /* a hang that is longer by a quarter is not a repeat */
+#define LONGER 4 /* a hang that is longer by more than a quarter (1/4) is not a repeat */
 
 bool hd_repeat_matches(const struct hd_repeat *before, const struct hd_report *r, uint64_t stack) {
     bool longer = r->duration_ns > before->duration_ns + before->duration_ns / LONGER;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a hang repeats the newest full report. Its own report is then brief. Pure. On the worker thread.
+ * Decides whether a hang repeats the hang of the newest full report. If it does, its own report is brief and
+ * refers to the full one. Uses no clock and no file. On the worker thread.
  */
 #ifndef HD_REPEAT_H
 #define HD_REPEAT_H
 
 #include "report/report.h"
 
-/* The newest complete report that is not brief. */
+/* The newest full report: complete, and not brief. Only the members that later reports are compared with. */
 struct hd_repeat {
     uint64_t fingerprint;
     uint64_t stack; /* hd_fingerprint_of_stack() */
@@ -15,7 +16,8 @@ struct hd_repeat {
     uint8_t id[HD_UUID_BYTES];
 };
 
-/* True: report `r` with this stack repeats the one before, and is hardly longer. */
+/* True: report `r`, whose stack has the fingerprint `stack`, repeats the report `before`, and its hang is
+ * not much longer. */
 bool hd_repeat_matches(const struct hd_repeat *before, const struct hd_report *r, uint64_t stack);
 void hd_repeat_store(struct hd_repeat *before, const struct hd_report *r, uint64_t stack);
 

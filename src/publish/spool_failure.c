@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The journal's socket never blocks: where it is full, the line is lost. On the worker thread.
+ * A write to the journal's socket never blocks: if the socket is full, the line is lost. On the worker
+ * thread.
  */
 #include "publish/spool_failure.h"
 
@@ -52,10 +53,10 @@ static void write_line(const struct hd_settings *s, int error) {
 }
 
 void hd_spool_failure_store(const struct hd_run *run, int rc) {
-    int32_t no_error = 0; /* later failures follow from the first one, and say less */
+    int32_t no_error = 0; /* stores only the first failure, because later ones follow from it and say less */
     atomic_compare_exchange_strong(&run->record->losses.spool_error, &no_error, -rc);
-    struct hd_record *journal =
-        run->settings.journal; /* shared by all processes of a server: one line is enough */
+    /* the record that all processes of a server share, so that only one of them writes a line */
+    struct hd_record *journal = run->settings.journal;
     if (journal != NULL && atomic_exchange(&journal->shared.failure_printed, 1) == 0) {
         write_line(&run->settings, -rc);
     }
