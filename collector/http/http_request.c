@@ -56,7 +56,8 @@ static enum MHD_Result count_length(void *lengths, enum MHD_ValueKind kind, cons
 }
 
 /* False for two lengths, or a length and chunks, against request smuggling. A proxy in front may use the
- * other length. What is a body for us is then a request for the proxy, or the reverse. */
+ * other length. A body for us would then be a request for the proxy, or the
+ * reverse. */
 static bool has_one_length(struct MHD_Connection *c) {
     struct lengths l = {0, 0, false};
     MHD_get_connection_values(c, MHD_HEADER_KIND, count_length, &l);

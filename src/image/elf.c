@@ -109,7 +109,7 @@ int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m) {
     Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
     int n = program_headers(memory, m->header, ph);
     for (int i = 0; i < n; i++) {
-        if (ph[i].p_type == PT_LOAD && ph[i].p_offset < PAGE) { /* the segment that holds the header */
+        if (ph[i].p_type == PT_LOAD && ph[i].p_offset < PAGE) { /* the segment with the header */
             m->bias = m->header - (ph[i].p_vaddr - ph[i].p_offset);
             return 0;
         }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * What can be read of an ELF module in memory, through fallible reads only. Every figure in it may be
- * garbage: the module may be unloaded while it is read. For what finds modules. Worker: may run while a hang
- * is on, no allocation.
+ * Reads ELF modules in memory, by reads that may fail. Every value may be garbage, since the module may be
+ * unloaded during the read. For the code that finds modules. Worker; runs during a hang; no allocation.
  */
 #ifndef HD_IMAGE_ELF_H
 #define HD_IMAGE_ELF_H
@@ -19,9 +17,9 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m);
  * header of this machine's width. */
 int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m);
 
-/* The program that the kernel mapped, whose program headers are at `headers`: when the range [m->lo, m->hi)
- * is a part of it, its header is the program's, and the range becomes all of it unless the holes are large.
- * The loader knows such a program by its segments if there are holes between them. */
+/* For the program that the kernel mapped, with program headers at `headers`. If [m->lo, m->hi) is a part of
+ * the program, takes the program's header. Extends the range to the whole program unless the holes are large.
+ * Reason: the loader lists a program with holes by segments. */
 void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count,
                           struct hd_module *m);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Which of some known functions is this one? Each module is asked once for all of them, by its exported
- * symbols. No allocation, no lock; may run while a hang is on.
+ * Recognises a function among some known ones. The exported symbols of each module are searched once for all
+ * names. No allocation, no lock; runs during a hang.
  */
 #ifndef HD_FUNCTIONS_H
 #define HD_FUNCTIONS_H
@@ -21,12 +20,12 @@ struct hd_functions {
     } found[HD_FUNCTIONS_MAX];
 };
 
-/* Names are one string, each with its NUL, and an empty one at the end: an array of pointers costs 32 bytes a
- * name in each watched process, which the loader has to mend. */
+/* The name at `index`. `names` is one string: names with a NUL each, and an empty name at the end. An array
+ * of pointers would cost 32 bytes and a relocation for each name in each watched process. */
 const char *hd_functions_name(const char *names, uint32_t index);
 
-/* The index of the function that begins at `start` in memory, -1: it is none of `names`. All modules that `m`
- * remembers are known after the call: walk first, then call. */
+/* The index of the function that begins at `start` in memory; -1: not among `names`. Searches all modules
+ * that `m` remembers, so walk the stack first. */
 int hd_functions_at(struct hd_functions *t, struct hd_modules *m, const char *names, uint64_t start);
 
 #endif

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * Whether a C library can hold ours. Any thread; no allocation.
- */
+/* SPDX-License-Identifier: MIT */
 #include "image/libc_version.h"
 
 #include <string.h>
@@ -9,9 +6,10 @@
 #include "os/os.h"
 
 bool hd_libc_version_suffices(int fd) {
-    static const char wanted[] = HD_GLIBC_NEEDED; /* with its end: it is a whole string */
-    char piece[512];                              /* who asks may be a handler, on a small stack */
-    for (uint64_t at = 0;; at += sizeof piece - sizeof wanted) { /* it may lie across two pieces */
+    static const char wanted[] = HD_GLIBC_NEEDED; /* with the NUL, to match whole strings */
+    char piece[512];                              /* small: a signal handler may call this on a small stack */
+    for (uint64_t at = 0;;
+         at += sizeof piece - sizeof wanted) { /* pieces overlap: the string may lie across two */
         long n = hd_os.pread(fd, piece, sizeof piece, at);
         for (long i = 0; i + (long)sizeof wanted <= n; i++) {
             if (piece[i] == wanted[0] && memcmp(piece + i, wanted, sizeof wanted) == 0) {

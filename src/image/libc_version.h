@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a C library can hold ours. Any thread; no allocation.
+ * Checks whether the preload can run with a C library. Any thread; async-signal-safe; no allocation.
  */
 #ifndef HD_LIBC_VERSION_H
 #define HD_LIBC_VERSION_H

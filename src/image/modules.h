@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The loaded modules: path, build-id, address range, load bias, where their unwind tables are. Found without
- * the loader's lock (_dl_find_object) and read only through fallible reads, so that a module that is unloaded
- * under our eyes gives an error, never a fault. No allocation. Worker only.
+ * The loaded modules: path, build-id, address range, load bias, unwind tables. Found without the loader's
+ * lock (_dl_find_object). Reads may fail: a module that is unloaded at the same time gives an error, never a
+ * fault. No allocation. Worker only.
  */
 #ifndef HD_MODULES_H
 #define HD_MODULES_H
@@ -25,8 +24,8 @@ struct hd_module {
 #define HD_MODULES_MAX 384u
 #define HD_MODULE_PATHS_BYTES (24u * 1024u)
 
-/* Finds what is mapped at pc: fills lo, hi, eh_frame_hdr, handle, and bias and path through `memory`.
- * -ENOENT: nothing that the loader knows (JIT code, stack, ...). The live one uses _dl_find_object. */
+/* Finds the module at pc. Fills lo, hi, eh_frame_hdr and handle, and reads bias and path through `memory`.
+ * -ENOENT: the loader knows no module there (JIT code, stack). The live one uses _dl_find_object. */
 struct hd_modules {
     struct hd_memory memory;
     /* `path` may be NULL: only the rest is wanted then. */
@@ -51,10 +50,11 @@ void hd_modules_init_live(struct hd_modules *m, int mem_fd);
 /* Forgets all modules; indices given before are void (flush the unwinder). */
 void hd_modules_reset(struct hd_modules *m);
 
-/* Index of the module that holds pc, or -ENOENT. Looks it up at first sight and remembers. */
+/* Index of the module that contains pc, or -ENOENT. Looks up a new module, and remembers it. */
 int hd_modules_at(struct hd_modules *m, uint64_t pc);
 
-/* The same for an address of some time ago: where no module is now, the last one that was there. */
+/* The same for an address of an earlier time: also finds the last module that was there and is unloaded now.
+ */
 int hd_modules_at_or_gone(struct hd_modules *m, uint64_t pc);
 
 /* True when every remembered module is still the loader's; else false (flush the unwinder). With `keep` those
@@ -65,12 +65,12 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
     return m->paths + m->module[index].path;
 }
 
-/* The file of the main program, also when somebody started the loader to run it; cut if it is too long, empty
- * if it is not known. */
+/* The file of the main program, even if the loader was started to run the program. Truncated if too long;
+ * empty if not known. */
 void hd_image_program_path(char *path, size_t bytes);
 
-/* A file of the system's own, by its path, or the kernel's, or our preload: no part of the program. And a
- * module of such a file that is not the program itself, which may live there too. */
+/* True: a file of the system by its path, the vDSO, or the preload. The second function: a module with such a
+ * file, but not the program itself, which may be in such a folder too. */
 bool hd_module_path_is_system(const char *path);
 bool hd_module_is_system(const struct hd_modules *m, uint32_t index);
 

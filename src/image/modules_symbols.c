@@ -92,7 +92,7 @@ static uint64_t chain_at(const struct tables *t, uint32_t symbol) {
     return buckets_at(t) + (uint64_t)t->buckets * 4 + (uint64_t)(symbol - t->first) * 4;
 }
 
-/* Variables too: a name that is asked for says what it is of. */
+/* True for functions and variables: the caller knows the kind of each name. */
 static bool is_defined(const Elf64_Sym *s) {
     return s->st_shndx != SHN_UNDEF && s->st_value != 0 && ELF64_ST_TYPE(s->st_info) != STT_TLS;
 }

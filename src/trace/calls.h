@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * The calls of one thread: a stack of those that are open, and a row for each function and depth. The owner
- * alone writes; any thread may read. No lock, no allocation, no clock. A signal handler of the owner's may
- * call in between: it uses the frames above.
+ * The calls of one thread: a stack of open calls, and a row for each function and depth. Only the owner
+ * writes; any thread may read. No lock, no allocation, no clock. A signal handler of the owner may call in
+ * between, and uses the frames above.
  */
 #ifndef HD_TRACE_CALLS_H
 #define HD_TRACE_CALLS_H

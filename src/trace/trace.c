@@ -43,7 +43,8 @@ static inline uint64_t ticks_now(void) {
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* The thread's first call. What we call may be traced itself. */
+/* Starts a thread's trace at the first call. `beginning` stops recursion: functions called here may be traced
+ * too. */
 static struct thread *begin_thread(void) {
     if (beginning || !atomic_load_explicit(&all.on, memory_order_relaxed)) {
         return NULL;

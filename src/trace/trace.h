@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a traced process has at its end, for the file.
+ * The data of a traced process at its end, for the file.
  */
 #ifndef HD_TRACE_H
 #define HD_TRACE_H

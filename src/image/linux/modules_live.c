@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The modules of this process. _dl_find_object (glibc 2.35) finds the loader's record of an address without
- * its lock; what the record says is read through /proc/self/mem. Worker: may run while a hang is on, no
+ * The modules of this process. _dl_find_object (glibc 2.35) finds the loader's data for an address
+ * without the loader's lock. The data are read through /proc/self/mem. Worker; runs during a hang; no
  * allocation.
  */
 #include <dlfcn.h>
@@ -53,8 +53,9 @@ static void mapped_path(uint64_t at, char *path, size_t bytes) {
 
 void hd_image_program_path(char *path, size_t bytes) {
     path[0] = 0;
-    if (getauxval(AT_BASE) == 0) { /* what was executed asked for no loader: it is one, or a static program */
-        mapped_path(getauxval(AT_PHDR), path, bytes); /* a loader puts the program's */
+    if (getauxval(AT_BASE) ==
+        0) { /* no loader was mapped: the executed file is a loader, or a static program */
+        mapped_path(getauxval(AT_PHDR), path, bytes); /* a loader sets AT_PHDR to the program's headers */
     }
     if (path[0] == 0) {
         long n = hd_os.readlink_at(AT_FDCWD, "/proc/self/exe", path, bytes - 1);
@@ -62,8 +63,9 @@ void hd_image_program_path(char *path, size_t bytes) {
     }
 }
 
-/* As the loader was asked for it (LD_LIBRARY_PATH=., dlopen("./plugin.so"), a descriptor) its name says
- * nothing to who reads the report elsewhere. The kernel's own has no other name. */
+/* The path of a library. The loader's name may be relative or a descriptor (LD_LIBRARY_PATH=.,
+ * dlopen("./plugin.so")), and means nothing to a reader elsewhere: then takes the path from /proc. The vDSO
+ * has only the loader's name. */
 static void library_path(const struct hd_memory *memory, uint64_t name, uint64_t at, char *path,
                          size_t bytes) {
     (void)hd_elf_read_string(memory, name, path, bytes);
