@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The descriptors of one wait, as the thread passes them to the call: numbers only. open_files.h reads which
- * files are open behind them.
+ * The descriptor numbers that a thread passes to one wait. open_files.h finds out which open files these
+ * numbers mean.
  */
 #ifndef HD_DESCRIPTORS_H
 #define HD_DESCRIPTORS_H
@@ -11,14 +11,21 @@
 #define HD_WAIT_FDS 16u
 
 struct hd_wait_descriptors {
-    bool epoll;                /* fd[0] is an epoll instance, and is the only number */
-    uint8_t fds;               /* numbers in `fd`; of a larger set the first ones */
-    uint16_t listens;          /* bit i: fd[i] is a listening socket */
-    uint32_t epoll_generation; /* differs between instances that had the same number; 0: not counted */
+    /* True: the thread waits for an epoll instance. fd[0] has the number of this instance, and no other
+     * number follows. */
+    bool epoll;
+    /* The number of elements of `fd` that are set. If a wait has more descriptors, `fd` has the first
+     * ones. */
+    uint8_t fds;
+    uint16_t listens; /* bit i is set if fd[i] is a listening socket */
+    /* Distinguishes epoll instances that had the same descriptor number, one after the other. 0: not
+     * known. */
+    uint32_t epoll_generation;
     int32_t fd[HD_WAIT_FDS];
 };
 
-/* A "number" from here on stands for a library whose own function waits (Tcl, SDL), without descriptors. */
+/* An fd[0] from here on is not a descriptor. It stands for a library (Tcl, SDL) whose wait function takes no
+ * descriptors. */
 #define HD_WAIT_LIBRARY 0x7fffff00
 static inline bool hd_wait_is_library(int epoll) {
     return epoll >= HD_WAIT_LIBRARY;

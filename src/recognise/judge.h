@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of a thread's waits is the loop's: values of waits go in, verdicts come out. The user's option
- * (--loop) decides where it is set, else the rule does. Pure; no allocation. One thread at a time.
+ * Decides which of a thread's waits are the loop's own. Values of waits go in, verdicts come out. If the user
+ * has set the option --loop, the option decides; otherwise the rule (rule.h) decides. Pure; no allocation.
+ * One thread at a time may use a struct hd_judge.
  */
 #ifndef HD_JUDGE_H
 #define HD_JUDGE_H
@@ -16,16 +17,18 @@ struct hd_judge {
     struct hd_loop_option option;
 };
 
-/* `option`: MODULE[:FUNCTION], or empty. */
+/* `option`: the value of --loop, MODULE[:FUNCTION]. Empty: the user has not set the option. */
 void hd_judge_init(struct hd_judge *j, const char *option);
 
-/* True: the option decides, and not the rule. The loop is certain once the option has matched a wait. */
+/* Returns true if --loop is set, so that the option decides and not the rule. Makes the loop certain if a
+ * wait has matched the option. */
 bool hd_judge_by_option(struct hd_judge *j);
 
-/* The thread begins a wait of a kind that it has not had before. `blocks`: the timeout is not zero. */
+/* The thread has begun a wait of a new kind (wait_seen.h says what a kind is). `blocks`: the wait's timeout
+ * is not zero. */
 void hd_judge_seen(struct hd_judge *j, const struct hd_wait_seen *w, bool blocks, uint64_t now_ns);
 
-/* Waits of this kind have ended; w->times counts them. */
+/* Waits of this kind have ended. w->times has their number and their time. */
 void hd_judge_ended(struct hd_judge *j, const struct hd_wait_seen *w);
 
 bool hd_judge_is_loops(struct hd_judge *j, const struct hd_wait_seen *w);

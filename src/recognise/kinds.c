@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "recognise/kinds.h"
 
-/* A request may use an epoll instance for several calls. Its members are then only pipes to other processes,
- * or one connected socket. */
+/* A request may make several waits by one epoll instance. The members of such an instance are only pipes to
+ * other processes, or one connected socket. */
 static enum hd_wait_evidence evidence_of_epoll(const uint32_t *of, uint32_t count) {
     bool pipes = of[HD_KIND_PIPE] > 0 && of[HD_KIND_PIPE] + of[HD_KIND_OWN_PIPE] == count;
     return pipes || of[HD_KIND_CONNECTED] > 0 ? HD_WAIT_EVIDENCE_CALL : HD_WAIT_EVIDENCE_BY_KIND;
 }
 
-/* Three cases are a call. Only pipes: GNU make waits so for its job server, of which it has both ends. A
- * single socket or eventfd: a request. Pipes to a child with wake-ups: Ruby reads a child's output so.
- * A single socket with wake-ups may be either, and is plain. */
+/* Three sets are a blocking call's. Only pipes: GNU make waits like this for its job server, whose pipe it
+ * has both ends of. A single socket or eventfd: a request. Pipes from a child, with eventfds or own pipes as
+ * wake-ups: Ruby reads a child's output like this. A single socket with wake-ups may be a call's or a loop's,
+ * and is plain. */
 static enum hd_wait_evidence evidence_of_set(const uint32_t *of, uint32_t count) {
     uint32_t sockets = of[HD_KIND_SOCKET] + of[HD_KIND_OWN_SOCKET];
     uint32_t wakers = of[HD_KIND_EVENTFD] + of[HD_KIND_OWN_PIPE], open = count - of[HD_KIND_CLOSED];

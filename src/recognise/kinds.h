@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kinds of descriptors that a wait is for, and the evidence that they give. Pure: the same code judges
- * live waits and recorded ones.
+ * The kinds of the descriptors that a thread waits for, and the evidence that these kinds give. Pure: the
+ * same code serves live waits and recorded waits.
  */
 #ifndef HD_KINDS_H
 #define HD_KINDS_H
@@ -10,22 +10,24 @@
 #include "recognise/wait_evidence.h"
 
 enum hd_kind {
-    HD_KIND_OTHER,      /* a terminal, a device, a regular file */
-    HD_KIND_LOOPS,      /* only a loop waits for it: a timerfd, a listening socket */
-    HD_KIND_EVENTFD,    /* a request if it is the only one, else a wake-up */
-    HD_KIND_PIPE,       /* to another process */
-    HD_KIND_OWN_PIPE,   /* the process has both ends: a wake-up */
-    HD_KIND_SOCKET,     /* to another process */
-    HD_KIND_OWN_SOCKET, /* of a socket pair; the process has both ends */
-    HD_KIND_CONNECTED,  /* a socket with a peer, the only member of an epoll instance */
-    HD_KIND_CLOSED,     /* closed since the wait: a request closes what it used */
+    HD_KIND_OTHER, /* a terminal, a device, a regular file */
+    HD_KIND_LOOPS, /* only loops wait for such a descriptor: a timerfd, a listening socket */
+    /* An eventfd. If it is the only descriptor, the wait is a request. Among other descriptors it serves to
+     * wake the loop. */
+    HD_KIND_EVENTFD,
+    HD_KIND_PIPE,       /* a pipe to another process */
+    HD_KIND_OWN_PIPE,   /* a pipe with both ends in this process: one thread wakes another by it */
+    HD_KIND_SOCKET,     /* a socket, usually to another process */
+    HD_KIND_OWN_SOCKET, /* a socket of a pair with both ends in this process */
+    HD_KIND_CONNECTED,  /* a socket that has a peer and is the only member of an epoll instance */
+    HD_KIND_CLOSED,     /* closed since the wait started, as a request closes its descriptors */
     HD_KINDS,
 };
 
 struct hd_kinds {
-    bool known;   /* false: the system did not say */
-    bool epoll;   /* the kinds are those of the epoll instance's members */
-    bool library; /* no descriptors: a library's own function waits */
+    bool known;   /* false: the kinds could not be read */
+    bool epoll;   /* true: `kind` has the kinds of the epoll instance's members */
+    bool library; /* true: a library's own function waits, and takes no descriptors */
     uint32_t count;
     uint8_t kind[HD_WAIT_FDS]; /* enum hd_kind */
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The names are those that the libraries of Debian 12 export. A static copy of a library may hide them; then
+ * The libraries of Debian 12 export these names. A statically linked library may hide its names. In that case
  * the kinds of descriptors are the only evidence.
  */
 #include "recognise/known_functions.h"
 
 #include <string.h>
 
-/* A wait below one of these functions is a call. The table lacks two that wait too, since a loop reads its
- * events by them: xcb_wait_for_event and _XReadEvents. By xcb_wait_for_special_event a client that presents a
- * frame waits for the display's answer. */
+/* The request-reply functions. Two functions that wait are missing here, because a loop reads its events by
+ * them: xcb_wait_for_event and _XReadEvents. The third one is here: a program that presents a frame waits in
+ * xcb_wait_for_special_event for the display's answer. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("xcb_wait_for_reply") \
@@ -65,7 +65,7 @@
     X("rb_thread_sleep_forever")
 /* clang-format on */
 
-/* These functions run a loop to its end, and call the program back from it. */
+/* These functions run a loop until the loop ends, and call the program back in each turn. */
 /* clang-format off */
 #define WHOLE_LOOPS(X) \
     X("uv_run") \
@@ -124,8 +124,8 @@ static bool has_name(const struct hd_modules *m, int module, const char *part) {
     return module >= 0 && strstr(hd_module_path(m, (uint32_t)module), part) != NULL;
 }
 
-/* True if libgio runs the loop at frame `i` to wait for a reply. Only below g_application_run libgio runs the
- * program's loop. */
+/* True if libgio itself runs the loop at frame `i`, to wait for a reply. The exception is g_application_run,
+ * by which libgio runs the program's loop. */
 static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count, uint32_t i) {
     int loop = module_of(m, &frames[i]);
@@ -145,7 +145,8 @@ static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, con
     return true;
 }
 
-/* In builds with a sanitizer, the sanitizer's interceptor of the wait function calls ours. */
+/* True if the module is a sanitizer's runtime. In a build with a sanitizer the program calls the runtime's
+ * wait function, which calls ours. So this module does not count as the library that waits. */
 static bool is_interceptor(const struct hd_modules *m, int module) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return has_name(m, module, "/libasan.so") || has_name(m, module, "/libtsan.so");
@@ -155,8 +156,8 @@ static bool is_interceptor(const struct hd_modules *m, int module) {
 #endif
 }
 
-/* Index of the loop function that makes the wait; `count` if no loop function does. Both libX11 and libxcb
- * count as one library: the first waits by the second, which calls no function back. */
+/* Returns the index of the frame whose loop function makes the wait; `count` if there is none. Counts libX11
+ * and libxcb as one library, because libX11 waits by libxcb, and libxcb calls no callback. */
 static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count) {
     int ours = count > 0 ? module_of(m, &frames[0]) : -1, library = -1;

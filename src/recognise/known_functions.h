@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two tables of names: functions that run a loop, and functions that send a request and wait for its
- * reply. Such a reply often comes by the descriptor that a loop waits for too (X, Wayland, D-Bus). No
- * allocation, no lock; may run in a hang. `known` caches the addresses of these names.
+ * Tables of function names: functions that run a loop, and functions that send a request and wait for its
+ * reply. A reply often comes by a descriptor that the loop waits for too (X, Wayland, D-Bus). In these cases
+ * only the names on the stack distinguish the two waits. No allocation, no lock; may run in a hang. The
+ * parameter `known` caches the addresses of the functions.
  */
 #ifndef HD_KNOWN_FUNCTIONS_H
 #define HD_KNOWN_FUNCTIONS_H
@@ -10,14 +11,15 @@
 #include "image/functions.h"
 #include "recognise/wait_evidence.h"
 
-/* The evidence of a wait's stack, innermost frame first. HD_WAIT_EVIDENCE_REQUEST: a request-reply function
- * is on it. HD_WAIT_EVIDENCE_BY_NAME: from the wait outward all frames are in one library, up to a loop
- * function of that library. The wait is then not inside a callback. Else HD_WAIT_EVIDENCE_PLAIN. */
+/* Returns the evidence that the stack of a wait gives. `frames` starts with the innermost frame.
+ * HD_WAIT_EVIDENCE_REQUEST: a request-reply function is on the stack. HD_WAIT_EVIDENCE_BY_NAME: a loop
+ * function is on the stack, and all frames from the wait out to it are in its library. So the wait is not in
+ * a callback of the program. HD_WAIT_EVIDENCE_PLAIN: neither is true. */
 enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_modules *m,
                                         const struct hd_frame *frames, uint32_t count);
 
-/* True if a function that runs a loop to its end is among these frames. Functions that run one turn do not
- * count: the program works between two of their calls. */
+/* True if these frames include a function that runs a loop until the loop ends. A function that runs one turn
+ * does not count, because the program works between two calls of it. */
 bool hd_known_loop_encloses(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                             uint32_t count);
 

@@ -25,8 +25,8 @@ bool hd_loop_option_is_valid(const char *text) {
     return module > 0 && module + 1 != all && all < HD_RECORD_STRING;
 }
 
-/* An option that is a path must be the module's path. Else the beginning of the file's name is enough:
- * "libuv.so.1" and "libuv" both stand for /usr/lib/libuv.so.1.0.0. */
+/* True if `path` is the option's MODULE. If MODULE starts with '/', it must be the whole path. Otherwise the
+ * beginning of the file name suffices: "libuv.so.1" and "libuv" both match /usr/lib/libuv.so.1.0.0. */
 static bool is_module(const struct hd_loop_option *o, const char *path) {
     size_t n = strlen(o->module);
     if (o->module[0] == '/') {
@@ -40,7 +40,8 @@ static bool is_module(const struct hd_loop_option *o, const char *path) {
            (base[n] == '\0' || strncmp(base + n, ".so", 3) == 0 || base[n] == '.');
 }
 
-/* Hangdog's own module, or a sanitizer's runtime: in such a build the runtime's wait function calls ours. */
+/* True for Hangdog's own module and for a sanitizer's runtime. In a build with a sanitizer, the runtime's
+ * wait function calls ours. */
 static bool is_skipped(const struct hd_modules *m, int index, int ours) {
     return index == ours || (index >= 0 && strstr(hd_module_path(m, (uint32_t)index), "san.so") != NULL);
 }

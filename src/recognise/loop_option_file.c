@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a function's address from a file's full table of symbols. A program exports few of its own functions,
- * so the table in memory lacks them. The file may be garbage: the code checks each value, and bounds each
- * loop.
+ * Reads a function's address from the full symbol table of a file. The table in memory does not suffice: it
+ * has only exported functions, and a program exports few. The file may be garbage, so the code checks each
+ * value and bounds each loop.
  */
 #include "recognise/loop_option.h"
 
@@ -12,7 +12,8 @@
 #include "image/elf_file.h"
 #include "os/os.h"
 
-/* Offsets among the names at which a name occurs: a longer name may end with it. */
+/* The most occurrences of a name in the table of names that are tried. A name occurs more than once if longer
+ * names end with it. */
 #define OFFSETS_MAX 16u
 
 struct offsets {
@@ -24,7 +25,7 @@ static bool read_at(int fd, uint64_t at, void *to, size_t n) {
     return hd_os.pread(fd, to, n, at) == (long)n;
 }
 
-/* The section of the symbols, and that of the names. */
+/* Finds the section of symbols, and the section of their names. */
 static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
     struct hd_elf_file f;
     bool elf = hd_elf_file_read(&f, fd);
@@ -38,7 +39,7 @@ static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
 
 static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct offsets *p) {
     char piece[4096];
-    size_t n = strlen(name) + 1; /* with its NUL */
+    size_t n = strlen(name) + 1; /* with the NUL, so that a longer name does not match */
     p->count = 0;
     for (uint64_t at = 0; at + n <= names->sh_size && n <= sizeof piece / 2;) {
         uint64_t rest = names->sh_size - at;

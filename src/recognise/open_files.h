@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads which files are open behind a wait's descriptor numbers, of this process or of another one. No
- * allocation, no lock; each call makes system calls. `proc_fd` is the process's folder of /proc, `thread` a
- * thread of it.
+ * Reads from /proc which files are open behind the descriptor numbers of a wait. The process may be this one
+ * or another. No allocation, no lock; each function makes system calls. `proc_fd`: the process's folder in
+ * /proc. `thread`: a thread of this process.
  */
 #ifndef HD_OPEN_FILES_H
 #define HD_OPEN_FILES_H
@@ -11,19 +11,20 @@
 #include "recognise/kinds.h"
 #include "recognise/set.h"
 
-/* Identity of the open file: an inode for a socket or a pipe, for other files a hash of what the system says.
- * Sets *open to false if the number is not open. */
+/* Returns a hash that identifies the open file behind number `fd`. For a socket or a pipe it contains the
+ * inode, for other files what else the kernel shows. Sets *open to false if the number is not open. */
 uint64_t hd_open_files_identity(int proc_fd, hd_thread_id thread, int fd, bool *open);
 
-/* Identities of all the wait's files. False: some are closed by now. */
+/* Stores the identities of all files of the wait in `set`. False: some of the files are closed by now. */
 bool hd_open_files_set(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
                        struct hd_set *set);
 
-/* Kinds of the wait's descriptors. Reads at most some hundred links of /proc. */
+/* Stores the kinds of the wait's descriptors in `kinds`. Reads up to 256 links of /proc for each pipe or
+ * socket. */
 void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
                          struct hd_kinds *kinds);
 
-/* True if the number is an epoll instance now. */
+/* True if `fd` is the number of an epoll instance now. */
 bool hd_open_files_is_epoll(int proc_fd, hd_thread_id thread, int fd);
 
 #endif

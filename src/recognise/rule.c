@@ -3,14 +3,16 @@
 
 #include <string.h>
 
-/* A plain group is a candidate once it has had so many waits, of so much time in all. */
+/* A group without evidence is a candidate for the loop after this number of waits and this time in waits. */
 #define LOOP_WAITS 3
 #define LOOP_NS (100 * HD_NS_PER_MS)
 #define CERTAIN_NS (10 * HD_NS_PER_S)
 #define LONG_TURN_NS (200 * HD_NS_PER_MS)
-#define OUTSIDE_FRAMES 4 /* a call site with so many frames fewer is outside; wrappers differ by less */
-/* Another group can succeed a loop that has not waited for so long. The longer time is for a plain group
- * after a loop with evidence. */
+/* A call site is outside of the loop's turn if its stack has this number of frames fewer than the loop's.
+ * Wrapper functions make smaller differences. */
+#define OUTSIDE_FRAMES 4
+/* After this time without a wait of the loop, another group may become the loop. ABSENT_LONG_NS applies if
+ * the loop has evidence and the other group has none. */
 #define ABSENT_NS (10 * HD_NS_PER_S)
 #define ABSENT_LONG_NS (60 * HD_NS_PER_S)
 
@@ -21,7 +23,8 @@ void hd_rule_init(struct hd_rule_state *r) {
     r->loop = HD_RULE_NONE;
 }
 
-/* Takes a free slot, or that of the group that waited least; never the loop's. */
+/* Returns the index of a free element. If there is none, replaces the group that has waited for the shortest
+ * time, but never the loop's. */
 static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w) {
     uint32_t lightest = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
@@ -43,17 +46,18 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w)
     return lightest;
 }
 
-/* The group's own call site waits again, and so may the same loop. It waits for some of the same files, for
- * others once those are closed, or for a new epoll instance. A batch program waits at one call site for one
- * socket after the other: those share no file. */
+/* True if the wait comes from the group's own call site, and may be the group's by its files. It shares a
+ * file with the group, or all files of the group are closed, or it is for a new epoll instance. The call site
+ * does not suffice: a batch program waits at one call site for one socket after the other. */
 static bool is_at_its_call_site(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
     return w->at.stack_hash != 0 && g->sites.own.stack_hash == w->at.stack_hash &&
            (g->files.closed || hd_set_share(&g->files.common, &w->set) ||
             (hd_set_is_epoll(&g->files.common) && hd_set_is_epoll(&w->set)));
 }
 
-/* The wait is for all files that the group's waits have in common, and for no fewer files than any of them. A
- * blocking call may be for the one file that a changing set has kept; it is not the group's. */
+/* True if the wait is for all files that the group's waits have in common, and for no fewer files than any of
+ * them. Why the number counts: a loop may change its set, so that its waits have only one file in common. A
+ * blocking call that waits for just this file is not the loop's. */
 static bool is_for_its_files(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
     return g->files.common.count > 0 && w->set.count >= g->files.fewest &&
            hd_set_includes(&w->set, &g->files.common);
@@ -78,13 +82,14 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w)
     if (w->set.count == 0) {
         return by_site;
     }
-    /* A blocking call's set may be a part of the loop's, but at the loop's own call site only the loop waits.
-     * Each epoll instance is a group of its own, until a new one waits at its call site. */
+    /* A blocking call may wait for some of the loop's files, but not at the loop's own call site. So the call
+     * site decides first. For an epoll instance the set decides first, since each instance has its own group.
+     * A new instance joins the group that waited at the same call site. */
     if (by_site != HD_RULE_NONE && (by_set == HD_RULE_NONE || !hd_set_is_epoll(&w->set))) {
         return by_site;
     }
-    /* A wait for all of the loop's files is the loop's, even if a blocking call's group shares more files
-     * with it. */
+    /* A wait for all of the loop's files is the loop's. This is also true if a blocking call's group has more
+     * files in common with the wait. */
     if (r->loop != HD_RULE_NONE && !hd_set_is_epoll(&w->set) && is_for_its_files(&r->group[r->loop], w)) {
         return r->loop;
     }
@@ -93,13 +98,14 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Two coroutine stacks of unknown base may be the same or not. */
+/* True if both call sites are on one stack. Two coroutine stacks whose base is not known count as different
+ * stacks. */
 static bool on_one_stack(const struct hd_call_site *a, const struct hd_call_site *b) {
     return a->stack_base == b->stack_base && a->stack_base != HD_BASE_UNKNOWN;
 }
 
-/* `at` is farther from the root than `own`, by its stack pointer or by its frames. Frames count too, since a
- * function that waits may have a wide frame. */
+/* True if `at` is farther from the root frame than `own`, by its stack pointer or by its number of frames.
+ * The number counts too. The frame of a function that waits may be wider than all frames of a callback. */
 static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base == 0;
@@ -107,8 +113,8 @@ static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site 
     return at->sp < own->sp || (own->depth != 0 && at->depth > own->depth);
 }
 
-/* On two stacks: `own` is a coroutine's, and `at` is the thread's own, or a third stack, which has no order
- * with it. */
+/* True if `at` is nearer to the root frame than `own`. If they are on two stacks, true if `own` is on a
+ * coroutine's stack. */
 static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base != 0;
@@ -116,8 +122,8 @@ static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site 
     return at->sp > own->sp && at->depth <= own->depth;
 }
 
-/* A group nearer to the root has waited since wait number `before`. So the program has left the turn of
- * `own`. */
+/* True if a group nearer to the root frame has waited since the wait with number `before`. The program has
+ * then left the turn of the group `own`. */
 static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
@@ -128,9 +134,10 @@ static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *
     return false;
 }
 
-/* The group's own call site waits again. Return is proof: each deeper group that waited since then, and not
- * before the group did, was inside its turn. Of two call sites that alternate, the first to wait is the outer
- * one. */
+/* The group's own call site waits again; `before` is the number of the wait there before this one. This
+ * return is proof: the deeper groups that waited in between are blocking calls in the group's turn. A deeper
+ * group that first waited before this group does not count. Of two call sites that alternate, the first to
+ * wait is the outer one. */
 static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint64_t before) {
     if (was_left(r, own, before)) {
         return;
@@ -156,8 +163,8 @@ static bool is_absent(const struct hd_rule_group *g, uint64_t ns, uint64_t now_n
     return now_ns - g->last_ns >= ns;
 }
 
-/* If the program has left a group's turn, and the group has not waited since, it may be over: it counts as
- * plain. */
+/* The evidence that a group has now. A group counts as plain if the program has left its turn and the group
+ * has not waited for ABSENT_NS: its loop may be over. */
 static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->order.last_own);
     return g->evidence < HD_WAIT_EVIDENCE_PLAIN || !over ? g->evidence : HD_WAIT_EVIDENCE_PLAIN;
@@ -169,7 +176,8 @@ static bool is_candidate(const struct hd_rule_group *g) {
            (g->evidence > HD_WAIT_EVIDENCE_PLAIN || (g->evidence == HD_WAIT_EVIDENCE_PLAIN && waits_often));
 }
 
-/* Of two candidates with evidence the one nearer to the root is better: the other waits inside its turn. */
+/* True if `a` is a better candidate than `b`. If both have evidence, the one nearer to the root frame is
+ * better, because the other waits inside its turn. */
 static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group *a,
                       const struct hd_rule_group *b, uint64_t now_ns) {
     const struct hd_rule_group *loop = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
@@ -184,9 +192,10 @@ static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group 
     return by_a != by_b ? by_a > by_b : a->sums.waited_ns > b->sums.waited_ns;
 }
 
-/* A long transfer in a callback looks like a loop that begins after start-up's transfers. So a loop that can
- * still return gets time to do so. A loop whose files are closed cannot return. It gives way at once, but to
- * a deeper group only after ABSENT_NS, since that may be inside the loop's last turn. */
+/* True if `g` may become the loop in place of the present loop. A long transfer in a callback looks like a
+ * new loop that follows the transfers of start-up. So a loop that can still return gets time to do so. A loop
+ * whose files are closed cannot return and gives way at once. It gives way to a deeper group only after
+ * ABSENT_NS, since that group may wait inside the loop's last turn. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     const struct hd_rule_group *old = &r->group[r->loop];
     bool absent = is_absent(old, ABSENT_NS, now_ns);
@@ -221,7 +230,7 @@ static void select_loop(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-/* The loop has waited: it may be certain now. */
+/* The loop has waited, so it may have become certain. */
 static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
     bool aged = now_ns - r->since_ns >= CERTAIN_NS;
@@ -230,7 +239,7 @@ static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
         aged || (g->evidence > HD_WAIT_EVIDENCE_PLAIN && g->returns.returned && !r->outside.recently);
 }
 
-/* Without a certain loop this is a batch program, which closes one connection and opens the next. */
+/* Ignored if the loop is not certain: a batch program also closes one connection and opens the next. */
 void hd_rule_closed(struct hd_rule_state *r) {
     if (r->loop != HD_RULE_NONE && r->certain) {
         r->group[r->loop].files.closed = true;
@@ -243,8 +252,8 @@ static void add_evidence(struct hd_rule_group *g, const struct hd_wait_seen *w) 
     g->enclosed = w->stack.enclosed == g->enclosed ? g->enclosed : HD_ENCLOSED_UNKNOWN;
 }
 
-/* A known function runs the loop to its end. The program has left the loop once it waits without that
- * function on the stack; a callback's wait has it there. */
+/* If a known function runs the loop, it is on the stack of each callback's wait too. Once the program waits
+ * without this function on the stack, it has left the loop. */
 static void note_outside(struct hd_rule_state *r, uint32_t group, const struct hd_wait_seen *w) {
     if (r->loop == HD_RULE_NONE || group == r->loop) {
         r->outside.waited = false;
@@ -280,7 +289,8 @@ void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns) {
 
 static void change_set(struct hd_group_files *f, const struct hd_set *set) {
     hd_set_intersect(&f->common, set);
-    if (f->common.count == 0) { /* all files are new */
+    /* The wait has no file in common with the earlier ones. */
+    if (f->common.count == 0) {
         f->common = *set;
         f->fewest = set->count;
         f->closed = false;
@@ -312,7 +322,8 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_wai
     }
     struct hd_rule_group *g = &r->group[group];
     struct hd_call_site *own = &g->sites.own;
-    if (w->set.count > 0) { /* a sleep leaves the set as it is */
+    /* A wait without descriptors leaves the set as it is. */
+    if (w->set.count > 0) {
         change_set(&g->files, &w->set);
     }
     add_evidence(g, w);
@@ -341,9 +352,10 @@ void hd_rule_idles_outside(struct hd_rule_state *r) {
     r->certain = false;
 }
 
-/* A call site nearer to the root than the loop's wait, by several frames, is not inside a callback. Either
+/* A call site OUTSIDE_FRAMES nearer to the root frame than the loop's wait is not inside a callback. Either
  * the thread idles there between two uses of the loop: in accept, in a condition variable, asleep. Or the
- * program pumps the loop and works in between; the loop is certain again after 10 s without such a block. */
+ * program runs the loop turn by turn and works in between. In the second case the loop is certain again 10 s
+ * after the last such block. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_call_site *at) {
     const struct hd_call_site *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].sites.own : NULL;
     if (own != NULL && own->stack_base == 0 && at->sp > own->sp && at->depth != 0 &&

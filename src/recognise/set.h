@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A descriptor set: the open files that one wait is for. Descriptor numbers are no identity, because the
- * kernel reuses them at once. Pure; no allocation.
+ * A descriptor set: the open files that one wait is for. It has identities of files (open_files.h), since the
+ * kernel reuses descriptor numbers at once. Pure; no allocation.
  */
 #ifndef HD_SET_H
 #define HD_SET_H
@@ -10,12 +10,13 @@
 
 #define HD_SET_FILES 16u
 
-/* Set in the identity of each epoll instance, and in no other identity. */
+/* This bit is set in the identity of each epoll instance, and in no other identity. */
 #define HD_FILE_EPOLL (1ULL << 63)
 
-/* A wait on an epoll instance has a set of one file: the instance. */
+/* A wait for an epoll instance has a set of one file: the instance. */
 struct hd_set {
-    uint64_t file[HD_SET_FILES]; /* identities, ascending, each once; of more than fit the smallest */
+    /* Identities in ascending order, each once. If there are more than fit, the smallest ones. */
+    uint64_t file[HD_SET_FILES];
     uint32_t count;
 };
 
@@ -27,7 +28,7 @@ bool hd_set_includes(const struct hd_set *s, const struct hd_set *part);
 /* Removes from `s` each file that `with` lacks. */
 void hd_set_intersect(struct hd_set *s, const struct hd_set *with);
 
-/* True if both have a file in common, or if one set is empty. */
+/* True if the sets have a file in common, or if one of them is empty. */
 bool hd_set_share(const struct hd_set *a, const struct hd_set *b);
 
 static inline bool hd_set_is_epoll(const struct hd_set *s) {

@@ -4,7 +4,8 @@
 #include "base/hash.h"
 #include "recognise/known_functions.h"
 
-/* The innermost frames: those of the call itself, which the interposer or libc makes. */
+/* Returns the number of innermost frames that belong to the wait call itself: those of Hangdog's wrapper or
+ * of libc. */
 static uint32_t frames_of_call(const struct hd_wait_stack *s) {
     uint32_t n = 0;
     while (n + 1 < s->walk->count && s->copied_from + s->frames[n].at <= s->caller_sp) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the walked stack of a wait to its call site, and to what its functions say. No allocation, no lock;
- * may run in a hang.
+ * Fills the call site of a wait and the facts from the functions on its stack. The input is the unwound
+ * stack. No allocation, no lock; may run in a hang.
  */
 #ifndef HD_WAIT_STACK_H
 #define HD_WAIT_STACK_H
@@ -13,13 +13,15 @@
 
 struct hd_wait_stack {
     const struct hd_frame *frames; /* innermost first */
-    const struct hd_walk *walk;    /* how far they go */
-    uint64_t copied_from;          /* address of the copy: each frame's `at` counts from here */
-    uint64_t caller_sp;            /* the program's stack pointer at its call of the wait function */
-    bool coroutine;                /* not on the thread's own stack */
+    const struct hd_walk *walk;    /* the number of frames, and why the walk ended */
+    /* the address from which the stack was copied; `at` of a frame counts from here */
+    uint64_t copied_from;
+    uint64_t caller_sp; /* the program's stack pointer when it called the wait function */
+    bool coroutine;     /* true: the wait is not on the thread's own stack */
 };
 
-/* Fills `at` and `stack` of `seen`. `known` caches addresses of known functions; `option` is the user's. */
+/* Fills `at` and `stack` of `seen`. `known` caches the addresses of known functions. `option` is the user's
+ * --loop. */
 void hd_wait_stack_read(const struct hd_wait_stack *s, struct hd_modules *m, struct hd_functions *known,
                         struct hd_loop_option *option, struct hd_wait_seen *seen);
 

@@ -11,12 +11,14 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
 
-#define PTS_MAJOR 136 /* UNIX98_PTY_SLAVE_MAJOR: the major number of each /dev/pts/N since Linux 2.6 */
+/* major device number of each /dev/pts/N; the kernel's name is UNIX98_PTY_SLAVE_MAJOR */
+#define PTS_MAJOR 136
 
 static const char of_eventfd[] = "anon_inode:[eventfd]";
-static const char own_terminal[] = "/dev/tty"; /* the terminal of the process that opens it */
+/* This path means the controlling terminal of the process that opens it. */
+static const char own_terminal[] = "/dev/tty";
 
-/* Reads the text of a descriptor's link in /proc. False: the number is not open. */
+/* Reads where a descriptor's link in /proc points to. False: the number is not open. */
 static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
@@ -25,7 +27,8 @@ static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     return n > 0;
 }
 
-/* Hash of the kernel's number of an eventfd, which the link in /proc lacks. 0: the kernel does not say. */
+/* Hash of the kernel's id of an eventfd. The link in /proc is the same for all eventfds, so it does not
+ * suffice. 0: the kernel does not show the id. */
 static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
     char path[48], text[512];
     hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
@@ -34,8 +37,9 @@ static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
     return id != NULL ? hd_hash(1, id, strnlen(id, 32)) : 0;
 }
 
-/* A terminal has two names in its process: /dev/tty and /dev/pts/N. Writes the second to `link`, by the
- * device number that the kernel has for the process. Returns the length. */
+/* The controlling terminal has two names, /dev/tty and /dev/pts/N, which must give one identity. Replaces
+ * /dev/tty in `link` by /dev/pts/N, from the device number that the kernel shows for the process. A terminal
+ * of another sort stays /dev/tty. Returns the length of the name. */
 static size_t name_terminal(int proc_fd, char *link, size_t size) {
     uint64_t device = hd_own_terminal(proc_fd);
     struct hd_text t = {.buf = link, .size = size, .used = strlen(own_terminal)};
@@ -85,7 +89,8 @@ bool hd_open_files_set(int proc_fd, hd_thread_id thread, const struct hd_wait_de
 
 /* ---- kinds ------------------------------------------------------------------------------------- */
 
-#define ENDS_MAX 256 /* numbers below which the code looks for the other end of a pipe or socket */
+/* The code looks for the other end of a pipe or socket among the descriptor numbers below this one. */
+#define ENDS_MAX 256
 
 static bool is_open_as(int proc_fd, int tid, int but, const char *link) {
     char other[64];
@@ -118,7 +123,7 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     static const char of_loops[][24] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify",
                                         "anon_inode:[io_uring]"};
     char link[64];
-    /* no program waits for /dev/null: another file had this number */
+    /* No program waits for /dev/null. So another file had this number when the wait started. */
     if (!link_of(proc_fd, tid, fd, link, sizeof link) || strcmp(link, "/dev/null") == 0) {
         return HD_KIND_CLOSED;
     }
@@ -139,7 +144,8 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     return HD_KIND_OTHER;
 }
 
-/* Numbers of an instance's members. Returns their count; HD_WAIT_FDS: too many, or not known. */
+/* Stores the descriptor numbers of an epoll instance's members in `fd`, and returns how many they are.
+ * HD_WAIT_FDS: there are too many, or the kernel does not show them. */
 static uint32_t members_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
     char text[2048];
     uint32_t n = 0;
@@ -196,7 +202,8 @@ void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_
         kinds->kind[i] = listens ? HD_KIND_LOOPS : (uint8_t)kind_of(proc_fd, tid, d->fd[i]);
         closed += kinds->kind[i] == HD_KIND_CLOSED;
     }
-    /* all closed, unless /proc is another namespace's */
+    /* If all numbers seem closed, /proc may belong to another PID namespace. So the kinds are known only if
+     * the process's descriptors can be counted there. */
     kinds->known = closed == 0 || closed < kinds->count || hd_proc_open_count(proc_fd, tid) >= 0;
 }
 
