@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A watched thread is sampled while it runs: each stack is charged for the CPU time before it, and a wait for
- * none. Of any other thread only waits are read: each wait is charged for the CPU time before it. On the
- * worker thread.
+ * Charges each stack with the CPU time that the thread used since the stack before it. A watched thread is
+ * sampled while it runs, so its waits are charged with nothing. Any other thread's stack is read only while
+ * that thread waits, so its waits are charged. On the worker thread.
  */
 #include "worker/cpu_profile.h"
 

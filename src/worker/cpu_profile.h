@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stacks of one thread over one period, weighed by the CPU time that the thread used. Time without a
- * known stack is in the sum, and in no function. On the worker thread.
+ * The call tree of one thread over one period. Its times are CPU times of the thread. CPU time without a
+ * known stack is in the tree's total, and in no function. On the worker thread.
  */
 #ifndef HD_CPU_PROFILE_H
 #define HD_CPU_PROFILE_H
@@ -11,29 +11,34 @@
 
 struct hd_cpu_profile {
     bool on;
-    bool watched; /* the loop's thread is signalled; of any other thread only waits are read */
+    /* true: the thread has a loop, and its stack is read while it runs; false: only its waits are read */
+    bool watched;
     uint8_t way, stop;
     hd_thread_id thread;
-    uint32_t cut, taken; /* taken: samples, with or without a stack */
+    /* cut: the number of frames left out of the newest stack; taken: the number of samples, with or without
+     * a stack */
+    uint32_t cut, taken;
     uint64_t start_ns, start_wall_ns;
-    uint64_t cpu_ns, process_cpu_ns; /* CPU time used before the start */
-    uint64_t charged_ns;             /* CPU time of the thread at the newest stack that was charged */
+    /* CPU time of the thread, and of the process, at the start of the profile */
+    uint64_t cpu_ns, process_cpu_ns;
+    uint64_t charged_ns; /* CPU time of the thread when a stack was last charged */
     struct hd_tree tree;
 };
 
-/* Starts a profile of this thread; its tree is in the pool of the turns. `before_ns`: time before now that
- * the report includes. False: the thread has ended. */
+/* Starts a profile of this thread. Its call tree takes nodes from the pool of the turns. `before_ns`:
+ * length of the time before now that the report also covers. False: the thread has ended. */
 bool hd_cpu_profile_start(struct hd_cpu_profile *p, struct hd_turns *turns, hd_thread_id thread,
                           uint64_t before_ns);
 void hd_cpu_profile_drop(struct hd_cpu_profile *p, struct hd_turns *turns);
 
-/* Adds a stack; ignores that of another thread. `count` frames, innermost first; 0: no stack. */
+/* Adds a stack of `count` frames, innermost first; 0: the sample has no stack. Does nothing if `thread` is
+ * not the profile's thread. */
 void hd_cpu_profile_add(struct hd_cpu_profile *p, const struct hd_tree_pool *pool, hd_thread_id thread,
                         const struct hd_capture *c, const struct hd_walk *walk, const struct hd_frame *frames,
                         uint32_t count);
 
-/* Charges the CPU time since the newest stack to no function. *cpu_ns: CPU time of the thread. False: it has
- * ended. */
+/* Charges the CPU time since the newest stack to the tree's total, and to no function. *cpu_ns: CPU time of
+ * the thread until now. False: the thread has ended. */
 bool hd_cpu_profile_charge_rest(struct hd_cpu_profile *p, uint64_t *cpu_ns);
 
 #endif

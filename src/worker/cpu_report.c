@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor measures the use of the process, and says when to start, sample and report. On the worker
- * thread: may wait for the disk.
+ * The monitor measures the CPU use of the process. Its messages say when the worker starts a profile, adds a
+ * sample, and writes the report. May wait for the disk. On the worker thread.
  */
 #include "worker/cpu_report.h"
 
@@ -23,8 +23,9 @@ static void drop(struct hd_worker *worker) {
     hd_cpu_profile_drop(&worker->profile, &worker->turns);
 }
 
-/* Starts no profile while a hang is open: the hang has a report of its own. The report also has the period
- * before. */
+/* Starts a profile of the thread that uses the most CPU time. While a hang is open, starts no profile,
+ * because the hang's report has the stacks already. `period_ns`: length of the period that has just ended;
+ * the report covers it too. */
 static void start(struct hd_worker *worker, uint64_t period_ns) {
     drop(worker);
     if (hd_turns_has_hang(&worker->turns)) {
@@ -55,8 +56,8 @@ static void add_sample(struct hd_worker *worker, const struct hd_message *msg, c
     }
 }
 
-/* Reads the stack of a thread that waits. The stack of a running thread is not known: its time is charged to
- * no function. */
+/* Reads the stack of the profile's thread, if the thread waits. A running thread's stack cannot be read, so
+ * its CPU time since the newest stack is charged to no function. */
 static void read_waiting(struct hd_worker *worker) {
     struct hd_cpu_profile *p = &worker->profile;
     struct hd_target target = {0};
@@ -84,7 +85,8 @@ static double percent(uint64_t cpu_ns, uint64_t ns) {
     return ns != 0 ? 100 * (double)cpu_ns / (double)ns : 0;
 }
 
-/* "thread 4711 used 97% of a CPU", "thread 4711 used 40% of a CPU, the process 180%" */
+/* Writes a sentence such as "thread 4711 used 97% of a CPU", or "thread 4711 used 40% of a CPU, the process
+ * 180%". */
 static void describe_cause(struct hd_cause *cause, const struct hd_cpu_use_shares *s) {
     struct hd_text t;
     hd_text_init(&t, cause->detail, sizeof cause->detail);
@@ -103,7 +105,8 @@ static void describe_cause(struct hd_cause *cause, const struct hd_cpu_use_share
     cause->syscall_nr = HD_SYSCALL_NONE;
 }
 
-/* Captures all threads, and first the profile's, whose share is that of the whole period. */
+/* Captures all threads, the profile's thread first. For that thread the report shows the CPU use of the
+ * whole period, instead of that during the capture. */
 static void describe_threads(struct hd_worker *worker, const struct hd_cpu_use_shares *s,
                              struct hd_report *r) {
     struct hd_threads *threads = &worker->threads;

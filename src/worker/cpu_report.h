@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A job of the worker: the busiest thread of a process that uses too much of a CPU, and the `cpu` report. On
+ * If the process uses too much of a CPU, profiles its busiest thread and writes a report of kind `cpu`. On
  * the worker thread.
  */
 #ifndef HD_WORKER_CPU_REPORT_H
@@ -8,7 +8,7 @@
 
 #include "worker/state.h"
 
-/* Handles a message HD_MSG_CPU_*. Stores the thread that the monitor is to sample in channel.threads. */
+/* Handles a message HD_MSG_CPU_*. Stores in channel.cpu_thread which thread the monitor must sample. */
 void hd_cpu_report_handle(struct hd_worker *worker, const struct hd_message *msg, const struct hd_capture *c);
 
 #endif

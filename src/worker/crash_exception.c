@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * libstdc++ keeps a list of the exceptions that a thread handles; the uncaught one is on it. The list is the
- * thread's own, so the thread itself asks libstdc++ for its address. The worker reads all else from memory,
- * by reads that may fail. It does not call what(), which is the program's code. Two classes of the standard
- * library have the text at a known offset, and so have classes derived from them. On the worker thread.
+ * For each thread, libstdc++ keeps a list of the exceptions that the thread handles; the uncaught exception
+ * is on it. Only the thread itself can get the list's address from libstdc++, so the crashed thread makes
+ * that call. The worker reads all else from memory, by reads that may fail. It does not call what(), because
+ * what() is code of the program. Instead it reads the text at a known offset, in std::runtime_error,
+ * std::logic_error and classes derived from them. On the worker thread.
  *
  * The layouts are those of the C++ ABI and of libstdc++ (unwind-cxx.h), on all 64-bit machines.
  */
 #include "worker/crash_exception.h"
 
-#define ABORT_FRAMES 12u                           /* from abort() to libstdc++ there are about five */
+/* number of frames to search; libstdc++ is about five frames away from abort() */
+#define ABORT_FRAMES 12u
 #define CLASS_PRIMARY UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
-#define CLASS_DEPENDENT (CLASS_PRIMARY + 1)        /* an exception thrown again, by std::rethrow_exception */
-#define WHAT_SLOT 2u                               /* index of what() in std::exception's virtual functions */
-#define STRING_HEADER 24u                          /* length, capacity, references: in front of the text */
+/* the exception was thrown again, by std::rethrow_exception */
+#define CLASS_DEPENDENT (CLASS_PRIMARY + 1)
+#define WHAT_SLOT 2u /* index of what() in std::exception's virtual functions */
+/* bytes in front of a string's text: its length, its capacity and its reference count */
+#define STRING_HEADER 24u
 #define STRING_BYTES_MAX (UINT64_C(1) << 24)
 
-struct header { /* __cxa_exception; the thrown object is behind it */
+struct header { /* libstdc++'s __cxa_exception; the thrown object follows it in memory */
     uint64_t type, unused[9];
     uint64_t exception_class, unwinder[3];
 };
@@ -26,11 +30,11 @@ static bool read_u64(const struct hd_modules *m, uint64_t at, uint64_t *value) {
     return hd_memory_read(&m->memory, at, value, sizeof *value);
 }
 
-/* Returns the module libstdc++ if one function on the stack ends a program for an exception; else -1. Only
- * then is it safe to let the thread call libstdc++: the thread has just used its list, and does not have
- * malloc's lock. */
+/* Returns the module of libstdc++, if the stack has a function that ends the program for an uncaught
+ * exception. Otherwise -1: then the thread must not call libstdc++. With such a function the call is safe:
+ * the thread has just used its list of exceptions, and has not taken malloc's lock. */
 static int find_runtime(struct hd_modules *m, const struct hd_frame *frames, uint32_t count) {
-    /* the second ends it as an exception would leave a noexcept function */
+    /* __gxx_personality_v0 ends the program when an exception would leave a noexcept function */
     static const char ends[][24] = {"_ZSt9terminatev", "__gxx_personality_v0"};
     for (uint32_t i = 0; i < count && i < ABORT_FRAMES; i++) {
         int module = frames[i].start != 0 ? hd_modules_at(m, frames[i].start) : -1;
@@ -43,7 +47,8 @@ static int find_runtime(struct hd_modules *m, const struct hd_frame *frames, uin
     return -1;
 }
 
-/* The thrown object; 0: there is none, or its layout is not known. */
+/* Returns the address of the thrown object. 0: the thread handles no exception, or the layout is not known.
+ */
 static uint64_t find_object(const struct hd_modules *m, uint64_t globals) {
     struct header caught;
     uint64_t at;
@@ -51,12 +56,14 @@ static uint64_t find_object(const struct hd_modules *m, uint64_t globals) {
         return 0;
     }
     if (caught.exception_class == CLASS_DEPENDENT) {
-        return caught.type; /* a rethrown exception: the object thrown first */
+        /* for a rethrown exception, this member has the address of the object thrown first */
+        return caught.type;
     }
     return caught.exception_class == CLASS_PRIMARY ? at + sizeof caught : 0;
 }
 
-/* Reads a text of at most `bytes` - 1 bytes. Its last bytes may be in a page that is not mapped. */
+/* Reads a text of at most `bytes` - 1 bytes. Reads byte by byte, because the page behind the text may not
+ * be mapped. */
 static void read_text(const struct hd_modules *m, uint64_t at, size_t length, char *out, size_t bytes) {
     size_t n = 0;
     while (n < length && n < bytes - 1 && hd_memory_read(&m->memory, at + n, out + n, 1) && out[n] != 0) {
@@ -70,12 +77,13 @@ static void read_type(const struct hd_modules *m, uint64_t object, struct hd_cra
     char first;
     if (read_u64(m, object - sizeof(struct header), &type) && read_u64(m, type + 8, &name) &&
         hd_memory_read(&m->memory, name, &first, 1)) {
-        read_text(m, name + (first == '*'), SIZE_MAX, out->type,
-                  sizeof out->type); /* '*' marks a type of one module */
+        /* without the first '*', which marks a type that only one module has */
+        read_text(m, name + (first == '*'), SIZE_MAX, out->type, sizeof out->type);
     }
 }
 
-/* Reads the text only if what() is the standard library's own. */
+/* Reads the text of the exception, if its what() is that of std::runtime_error or std::logic_error. With
+ * another what(), the place of the text is not known. */
 static void read_what(struct hd_modules *m, uint32_t runtime, uint64_t object,
                       struct hd_crash_exception *out) {
     uint64_t functions, what, text, length;

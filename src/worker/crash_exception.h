@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The uncaught C++ exception behind an abort. On the worker thread.
+ * Reads the uncaught C++ exception for which a program aborts. On the worker thread.
  */
 #ifndef HD_WORKER_CRASH_EXCEPTION_H
 #define HD_WORKER_CRASH_EXCEPTION_H
@@ -9,8 +9,8 @@
 #include "image/modules.h"
 #include "unwind/unwind.h"
 
-/* Reads the exception that the crashed thread handles, if libstdc++ ended the program for it. `frames`: the
- * thread's stack, innermost first. Without such an exception *out stays as it is. */
+/* Reads the type and the text of the exception into *out, if libstdc++ ended the program for an uncaught
+ * exception. Otherwise leaves *out as it is. `frames`: the crashed thread's stack, innermost frame first. */
 void hd_crash_exception_read(struct hd_modules *m, const struct hd_frame *frames, uint32_t count,
                              struct hd_crash_exception *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread that crashed waits in its signal handler: its stack is read in place. On the worker thread: may
- * wait for the disk.
+ * The crashed thread waits in our signal handler, so the worker can read its stack in place. May wait for
+ * the disk. On the worker thread.
  */
 #include "worker/crash_report.h"
 
@@ -20,7 +20,8 @@
 
 /* ---- the stack -------------------------------------------------------------------------------- */
 
-/* Copies into `stack` from this address on, page by page, up to the first page that is not readable. */
+/* Copies up to `size` bytes from address `from` into `stack`, page by page. Stops at the first page that is
+ * not readable. Returns the number of bytes copied. */
 static uint32_t copy_stack(const struct hd_memory *memory, uint64_t from, uint8_t *stack, uint32_t size) {
     uint32_t bytes = 0;
     while (bytes < size) {
@@ -34,7 +35,8 @@ static uint32_t copy_stack(const struct hd_memory *memory, uint64_t from, uint8_
     return bytes;
 }
 
-/* The program called an address without code, such as a null pointer: the report names the caller. */
+/* If the program called an address without code, such as a null pointer, moves the registers back to the
+ * caller. The report then names the caller. */
 static void leave_bad_call(const struct hd_memory *memory, struct hd_regs *regs, const uint8_t *stack) {
     uint8_t byte;
     if (!hd_memory_read(memory, regs->pc, &byte, sizeof byte)) {
@@ -42,7 +44,8 @@ static void leave_bad_call(const struct hd_memory *memory, struct hd_regs *regs,
     }
 }
 
-/* `stack`: a buffer of HD_STACK_BYTES_MAX. Returns the number of frames. */
+/* Copies the crashed thread's stack, and unwinds it into s->frames. `stack`: a buffer of
+ * HD_STACK_BYTES_MAX. Returns the number of frames. */
 static uint32_t unwind(struct hd_stacks *s, const struct hd_crash *crash, uint8_t *stack,
                        struct hd_walk *walk) {
     struct hd_regs regs = crash->regs;
@@ -66,7 +69,8 @@ static uint32_t unwind(struct hd_stacks *s, const struct hd_crash *crash, uint8_
 
 /* ---- the report ------------------------------------------------------------------------------- */
 
-/* Withdraws the reports of open hangs: the crash report says how long the longest of them was. */
+/* Withdraws the reports of open hangs, because the crash report replaces them: it has the duration and the
+ * loop of the longest hang. */
 static void take_over_hangs(struct hd_worker *worker, struct hd_report *r, uint64_t at_ns) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         struct hd_turn *turn = &worker->turns.turn[i];
@@ -125,8 +129,8 @@ void hd_crash_report(struct hd_worker *worker) {
         hd_crash_exception_read(&s->modules, s->frames, count, &exception);
     }
     hd_tree_init(&tree, &worker->turns.pool);
-    hd_tree_charge(&tree, hd_tree_add(&tree, s->frames, count, crash->at_ns),
-                   1); /* any time serves: it is the only stack */
+    /* any time but 0, because this stack is the only one in the tree */
+    hd_tree_charge(&tree, hd_tree_add(&tree, s->frames, count, crash->at_ns), 1);
     write_report(worker, crash, &walk, &exception, &tree);
     hd_tree_free(&tree);
     hd_crash_written();

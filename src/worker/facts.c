@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The facts come from the captured threads, from /proc, and from files of the control group. On the worker
+ * Reads the facts from the captured threads, from /proc, and from files of the control group. On the worker
  * thread.
  */
 #include "worker/facts.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the facts of a report, just before it is written. On the worker thread.
+ * Reads the facts of a report (struct hd_facts) just before the worker writes the report. On the worker
+ * thread.
  */
 #ifndef HD_WORKER_FACTS_H
 #define HD_WORKER_FACTS_H
@@ -9,11 +10,12 @@
 #include "worker/host.h"
 #include "worker/threads.h"
 
-/* Takes the threads and the process as they were captured last. Sets all other facts to zero. */
+/* Fills *facts from the threads and the process, as the worker captured them last. Sets all other facts to
+ * zero. */
 void hd_facts_take(const struct hd_threads *threads, const struct hd_process *process,
                    struct hd_facts *facts);
 
-/* Reads the present counters of the turn's thread, the worker and the control group. */
+/* Reads the current counters of the turn's thread, of the worker and of the control group into *facts. */
 void hd_facts_read_counters(const struct hd_probe_context *probe, const struct hd_turn *turn,
                             struct hd_facts *facts);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor decides when a hang opens and ends. The worker knows more by the time it reads the message, and
- * corrects that. On
- * the worker thread.
+ * The monitor decides when a hang opens and ends. The worker may know more by the time it reads the
+ * monitor's message, and corrects the decision. On the worker thread.
  */
 #include "worker/hang.h"
 
@@ -11,7 +10,8 @@
 #include "worker/blocked.h"
 #include "worker/facts.h"
 
-#define FREEZE_NS (5 * HD_NS_PER_S) /* at this age a hang is reported even if its loop is not certain */
+/* from this age on readers see a hang's report once there is evidence for its loop */
+#define FREEZE_NS (5 * HD_NS_PER_S)
 
 void hd_hang_ignore(const struct hd_run *run, struct hd_turn *turn, uint64_t ticks) {
     struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
@@ -53,16 +53,17 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     turn->activity = hd_activity_is_idle(msg->activity) ? turn->activity : msg->activity;
     turn->times.threshold_ns = msg->threshold_ns;
     take_message(turn, msg);
-    if (s->age_ns > msg->duration_ns) { /* a sample of the same look is a little later */
+    /* because a sample of the same look is a little later than the message */
+    if (s->age_ns > msg->duration_ns) {
         turn->times.duration_ns = s->age_ns;
     }
     bool launch = turn->state == HANGDOG_STATE_LAUNCH;
     if (s->newest.valid && !launch && !turn->not_a_hang &&
         hd_blocked_is_served(worker->run, &worker->probe, turn, &s->newest)) {
-        hd_hang_ignore(worker->run, turn,
-                       msg->start_ticks); /* the thread that serves was busy at the sample */
+        /* no sample showed this before, because the thread that serves the loop was busy at that moment */
+        hd_hang_ignore(worker->run, turn, msg->start_ticks);
     }
-    if (turn->not_a_hang) { /* the monitor did not know that when it sent the message */
+    if (turn->not_a_hang) { /* the monitor sent the message before it knew that */
         return;
     }
     hd_publish_open(&worker->publisher, turn);
@@ -73,8 +74,8 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
 
 /* ---- while it lasts --------------------------------------------------------------------------- */
 
-/* The loop of a freeze may never wait again, and so never be certain: evidence for the loop is enough then.
- * Makes the report due. */
+/* The loop of a very long hang may never wait again, and so may never become certain. For such a hang,
+ * evidence that the loop is the program's is enough: publishes the report, and makes it due. */
 static void publish_freeze(const struct hd_run *run, struct hd_turn *turn) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     bool evidence = w->generation == turn->loop.generation &&
@@ -90,8 +91,8 @@ static void update(struct hd_worker *worker, struct hd_turn *turn) {
     turn->times.duration_ns = s->age_ns;
     turn->times.process_cpu_ns = hd_os_process_cpu_ns();
     bool waits_for_thread = s->same && hd_evidence_awaited_tid(&s->newest.probe) != 0;
-    if (waits_for_thread &&
-        turn->threads.deadlock_count == 0) { /* a ring of waiting threads may have closed since */
+    /* captures the threads again, because by now they may wait for each other in a ring */
+    if (waits_for_thread && turn->threads.deadlock_count == 0) {
         capture_threads(worker, turn);
     }
     publish(worker, turn, false);
@@ -112,8 +113,8 @@ void hd_hang_update_all(struct hd_worker *worker) {
 
 /* ---- its end ---------------------------------------------------------------------------------- */
 
-/* True: the program ended before this thread had a loop. It was not launching: other threads have the loops.
- */
+/* True: the program ends, and this thread has had no loop. The turn counts as a launch then, but the thread
+ * was not launching: the program's loops are in other threads. */
 static bool ends_without_loop(const struct hd_run *run, const struct hd_turn *turn) {
     const struct hd_loop *loop = &hd_watch_at(&run->watches, turn->loop.slot)->loop;
     return run->settings.deferred && !turn->report.published && turn->state == HANGDOG_STATE_LAUNCH &&
@@ -122,24 +123,26 @@ static bool ends_without_loop(const struct hd_run *run, const struct hd_turn *tu
            !atomic_load_explicit(&loop->found.has_evidence, memory_order_relaxed);
 }
 
-/* True: the program worked for so long before it had a loop that it was not launching. */
+/* True: the turn counts as a launch, but has lasted for more than launch_known_ns. So the program was
+ * working before it had a loop, and was not launching. */
 static bool known_too_late(const struct hd_run *run, const struct hd_turn *turn) {
     uint64_t limit_ns = run->settings.launch_known_ns;
     return limit_ns != 0 && turn->state == HANGDOG_STATE_LAUNCH &&
            hd_os_now_ns() - turn->times.start_ns > limit_ns;
 }
 
-/* Converts a time of the loop's counter to the monitor's clock. 0: `ticks` is 0, or the worker was delayed
- * between its readings of the two. */
+/* Converts a time in ticks of the loop's counter to the monitor's clock. 0: `ticks` is 0, or the worker
+ * lost the CPU between its readings of the counter and of the clock. */
 static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
     uint64_t before_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), now_ns = hd_os_now_ns();
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     return ticks != 0 && now_ns - before_ns < HD_NS_PER_MS ? now_ns - hd_ticks_to_ns(now - ticks, rate) : 0;
 }
 
-/* Returns the turn's end. While the message was on its way, a wait may have proved to be the loop's. The turn
- * then ended when that wait started, a launch when the first wait did. The message's time stays where a stop
- * must be subtracted, or where another hang may have followed the wait. */
+/* Returns the time when the turn ended. While the message was on its way, the recogniser may have found
+ * that an earlier wait was the loop's own. The turn then ended at the start of that wait, and a launch at
+ * the start of the loop's first wait. But if a stop must be subtracted, or if another hang may have
+ * followed that wait, only a launch ends earlier than the message says. */
 static uint64_t end_of(const struct hd_run *run, const struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     const struct hd_loop *loop = &w->loop;
@@ -177,7 +180,7 @@ void hd_hang_end(struct hd_worker *worker, struct hd_turn *turn, const struct hd
     hd_turn_free(turn);
 }
 
-/* A frame has a report only if its loop is certain: such reports are never deferred. */
+/* Reports a long frame only if its loop is certain, because such reports are never deferred. */
 void hd_hang_frame(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_settings *settings = &worker->run->settings;
     bool certain = hd_publish_is_certain(worker->run, turn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program and the system, for the head of each report. On the worker thread.
+ * Reads the facts about the program and the system that all reports have. On the worker thread.
  */
 #ifndef HD_WORKER_HOST_H
 #define HD_WORKER_HOST_H
@@ -8,21 +8,21 @@
 #include "report/report.h"
 #include "watch/run.h"
 
-/* `app` and `host` point to the texts. */
+/* Some pointers in `app` and `host` refer to the texts of the same struct. */
 struct hd_program_facts {
     struct hd_app app;
     struct hd_host host;
     char os_version[64], kernel[64], executable[64];
 };
 
-/* The process at an instant. */
+/* The state of the process at one time. */
 struct hd_process {
     uint64_t rss_bytes; /* resident memory */
-    bool debugger;      /* a debugger is attached */
+    bool debugger;      /* true: a debugger is attached */
 };
 
-/* Reads all of it, at the worker's start. Stores the program's name in the record: settle, which finishes the
- * reports of a dead process, has no other. `proc_fd`: descriptor of /proc/self. */
+/* Fills *facts when the worker starts. Also stores the program's name in the record, because settle gets
+ * the name of a dead process only from there. `proc_fd`: descriptor of /proc/self. */
 void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
                   struct hd_modules *modules);
 void hd_host_read_process(int proc_fd, struct hd_process *process);

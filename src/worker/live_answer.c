@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocked threads are read in place. A running thread cannot be read so: if its turn is sampled, the newest
- * sample serves. An open hang uses the same set of threads, and gets the newer ones. On the worker thread.
+ * The worker reads the stacks of blocked threads in place, which is not possible for a running thread. If a
+ * running thread's turn is sampled, the report has the newest sample's stack. The captured threads replace
+ * those of an open hang, whose next report shows the newer ones. On the worker thread.
  */
 #include "worker/live_answer.h"
 
@@ -14,13 +15,14 @@
 
 struct out {
     char *buffer;
-    size_t size, used; /* used: size of the whole document, of which `size` bytes fit */
+    /* used: size of the document so far, also of the part that did not fit into `size` bytes */
+    size_t size, used;
 };
 
 static int put(void *ctx, const char *bytes, size_t n) {
     struct out *o = ctx;
     size_t room = o->used < o->size ? o->size - o->used : 0;
-    if (room > 0) { /* a caller may pass no buffer, to learn the size */
+    if (room > 0) { /* otherwise only counts, because a caller may pass no buffer to learn the size */
         memcpy(o->buffer + o->used, bytes, n < room ? n : room);
     }
     o->used += n;
@@ -77,7 +79,8 @@ static void read_threads(struct hd_worker *worker) {
     take_samples(&worker->threads, &worker->turns);
 }
 
-/* Writes the answer into the request's buffer. Returns its size, or a negative errno value. */
+/* Writes the report into the request's buffer. Returns the size of the whole report, or a negative errno
+ * value. */
 static long write_answer(const struct hd_live_request *q, const struct hd_report *r,
                          struct hd_report_scratch *scratch) {
     struct out out = {.buffer = q->buffer, .size = q->size > 0 ? q->size - 1 : 0};

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A job of the worker: the report of kind `live` shows all threads as they are now. On the worker thread.
+ * Writes a report of kind `live`, which shows all threads as they are now. On the worker thread.
  */
 #ifndef HD_LIVE_ANSWER_H
 #define HD_LIVE_ANSWER_H
 
 #include "worker/state.h"
 
-/* Answers the request of a thread, if there is one. The library sets this function as ports.live. The preload
- * gets no requests, and is linked without it. */
+/* If a thread of the program requested a live report, writes the report into that thread's buffer. The
+ * library sets ports.live to this function. The preload is linked without it, because no thread can request
+ * a live report there. */
 void hd_live_answer(struct hd_worker *worker);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the stack, then the wait: what the thread waits for, whether another thread serves its loop. On the
- * worker thread.
+ * For each sample, reads the stack, then what the thread waits for, then whether another thread serves the
+ * loop. On the worker thread.
  */
 #include "worker/sample.h"
 
@@ -16,8 +16,8 @@ static void store_changed(const struct hd_run *run, const struct hd_turn *turn, 
     atomic_store_explicit(&w->worker.changed_ns, at_ns, memory_order_relaxed);
 }
 
-/* Adds the capture's stack to the turn's tree, and says in `now` how it was taken. Returns the number of
- * frames. */
+/* Adds the capture's stack to the turn's call tree, and stores in *now how the stack was captured. Returns
+ * the number of frames. */
 static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                           struct hd_sample *now) {
     struct hd_walk walk;
@@ -32,8 +32,8 @@ static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const 
     return count;
 }
 
-/* Python's global lock may get another owner, and a garbage collection may start, while the stack stays the
- * same. */
+/* Reads the owner of Python's global lock, and whether a garbage collection runs. Both may change while the
+ * thread's stack stays the same. */
 static void read_python(const struct hd_scripts *scripts, int tid, struct hd_probe *e) {
     int owner;
     if (e->evidence.kind == HD_EVIDENCE_LOCK) {
@@ -59,7 +59,8 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
     read_python(&worker->stacks.scripts, tid, &now->probe);
 }
 
-/* The stack is the same as before. But a lock may have got another owner, and a child the terminal. */
+/* Handles a sample with the same stack as the sample before. Reads again what may have changed
+ * nevertheless: the owner of a lock, and whether a child has the terminal. */
 static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                             struct hd_sample *now) {
     int tid = hd_thread_id_tid(turn->loop.thread);
@@ -78,7 +79,8 @@ static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, cons
     }
 }
 
-/* Asks the recogniser whether the thread's wait is the loop's own, or a wait for its turn in a pool. */
+/* Queries the recogniser: is the thread's wait the loop's own, or a wait in a thread pool while another
+ * thread serves the loop? Ignores the turn if its wait is no hang. */
 static void check_wait(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg,
                        const struct hd_capture *c, bool is_new, struct hd_sample *now) {
     now->served = now->served || hd_blocked_is_served(worker->run, &worker->probe, turn, now);
@@ -87,7 +89,8 @@ static void check_wait(struct hd_worker *worker, struct hd_turn *turn, const str
         hd_blocked_send(worker->run, &worker->probe, turn, c, now->depth);
     }
     if (now->probe.not_a_hang && (!now->served || turn->state != HANGDOG_STATE_LAUNCH)) {
-        hd_hang_ignore(worker->run, turn, msg->start_ticks); /* a launch may wait so, and work in between */
+        /* does not ignore a launch that waits in a pool, because a launch may work between such waits */
+        hd_hang_ignore(worker->run, turn, msg->start_ticks);
     }
 }
 
@@ -124,7 +127,8 @@ void hd_sample_add_late(struct hd_worker *worker, struct hd_turn *turn, const st
         store_changed(worker->run, turn, hd_os_now_ns());
     }
     hd_samples_answer(turn, &answer);
-    turn->report.written_age_ns /= had_stack ? 1 : 2; /* a report without a stack is due sooner */
+    /* halved for the first stack, so that the report with that stack is due sooner */
+    turn->report.written_age_ns /= had_stack ? 1 : 2;
 }
 
 void hd_sample_try(struct hd_worker *worker, const struct hd_capture *c) {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adds functions of Python and JavaScript to the frames of the unwinder. On the worker thread.
+ * Unwinds stacks, and adds the functions of Python and JavaScript to the frames. On the worker thread.
  */
 #include "worker/stacks.h"
 
 #include <string.h>
 
-#define CHECK_MODULES_NS (1 * HD_NS_PER_S) /* a check takes some 50 us */
+/* time between two checks of the modules; a check takes about 50 us */
+#define CHECK_MODULES_NS (1 * HD_NS_PER_S)
 
-/* As a thread leaves the kernel, a signal of the program's may come before ours: the handler is on the stack
- * and has not run. Drops the handler and its signal frame; the frame above is where the thread was. */
+/* A thread that leaves the kernel may get a signal of the program before our signal. The handler of that
+ * signal is then on the stack, and has not run yet. Drops the handler and its signal frame, so that the
+ * innermost frame is the code that the signal interrupted. */
 static void drop_handlers(struct hd_frame *f, struct hd_walk *walk) {
     while (walk->count > 2 && f[0].trust == HD_TRUST_CONTEXT && f[0].pc == f[0].start &&
            f[2].trust == HD_TRUST_SIGNAL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the frames of a copied stack. On the worker thread.
+ * Unwinds copied stacks into frames. On the worker thread.
  */
 #ifndef HD_WORKER_STACKS_H
 #define HD_WORKER_STACKS_H
@@ -15,22 +15,25 @@ struct hd_stacks {
     uint64_t modules_checked_ns;
     struct hd_unwinder *unwinder;
     struct hd_scripts scripts;
-    struct hd_frame
-        frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX]; /* innermost first, of the stack that was read last */
+    /* The frames of the stack that was read last, innermost first. */
+    struct hd_frame frames[HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX];
 };
 
-/* Unwinds a capture into s->frames. A capture without a stack has no frames; walk->stop says why. */
+/* Unwinds the stack of a capture into s->frames. If the capture has no stack, s->frames gets no frames, and
+ * walk->stop says why. */
 void hd_stacks_unwind(struct hd_stacks *s, const struct hd_capture *c, struct hd_walk *walk);
 
-/* Unwinds a capture, and adds the functions of scripts. Returns the number of frames. */
+/* Unwinds the stack of a capture into s->frames, and adds the functions of scripts. Returns the number of
+ * frames. */
 uint32_t hd_stacks_read(struct hd_stacks *s, hd_thread_id thread, const struct hd_capture *c,
                         struct hd_walk *walk);
 
-/* Drops modules that were unloaded: another module may have their addresses by now. `keep`: keeps their
- * entries, for a tree has frames in them. */
+/* Drops modules that the program has unloaded, because another module may have their addresses by now.
+ * `keep`: keeps the data of those modules, because frames of a call tree need it. */
 void hd_stacks_check_modules(struct hd_stacks *s, bool keep);
 
-/* Returns why the walk ended. If the copy was cut off, it ended there, and not at unreadable memory. */
+/* Returns why the unwinding ended (enum hd_stop). If the copy of the stack was truncated, the reason is
+ * HD_STOP_LIMIT, not unreadable memory. */
 static inline uint8_t hd_stacks_stop(const struct hd_walk *walk, const struct hd_capture *c) {
     return walk->stop == HD_STOP_UNREADABLE && c->truncated ? HD_STOP_LIMIT : walk->stop;
 }

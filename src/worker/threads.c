@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A blocked thread is read in place. A running one has a share of a CPU, and the functions of a script if it
- * runs one: these need no stack. On the worker thread.
+ * The worker reads the stack of a blocked thread in place. For a running thread it reads what needs no
+ * stack: the CPU use, and the functions of a script that the thread runs. On the worker thread.
  */
 #include "worker/threads.h"
 
@@ -17,8 +17,10 @@
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
 #define FRAMES_PER_THREAD 128
-#define MIXED_PER_THREAD 192         /* the same, with the functions of scripts */
-#define READ_NS (100 * HD_NS_PER_US) /* two readings of a clock take less */
+/* largest number of frames of one thread, functions of scripts included */
+#define MIXED_PER_THREAD 192
+/* two readings of a clock take less time, unless the worker lost the CPU between them */
+#define READ_NS (100 * HD_NS_PER_US)
 
 /* ---- the list --------------------------------------------------------------------------------- */
 
@@ -50,7 +52,7 @@ static void add_thread(struct hd_threads *t, hd_thread_id thread) {
 static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
     t->count = t->left_out = t->frames_used = 0;
     add_thread(t, first);
-    add_thread(t, watched); /* the set may serve a hang of another loop, too */
+    add_thread(t, watched); /* because a report of another loop's hang may use the captured threads, too */
     struct hd_proc_tasks tasks;
     hd_proc_tasks_start(&tasks, t->probe->proc_fd);
     for (int tid; (tid = hd_proc_tasks_next(&tasks)) != 0;) {
@@ -78,7 +80,8 @@ static void store_frames(struct hd_threads *t, struct hd_thread_record *r, uint3
     t->frames_used += count;
 }
 
-/* Reads the file that the call of the first thread works on: that thread may own a lock. */
+/* If `r` is the first captured thread, reads the name of the file that its call works on. Only the first,
+ * because that thread may own a lock. */
 static void read_path(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
     if (r == t->thread && !t->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
         hd_probe_file(t->probe, hd_thread_id_tid(r->thread), c, t->first_path)) {
@@ -86,7 +89,8 @@ static void read_path(struct hd_threads *t, struct hd_thread_record *r, const st
     }
 }
 
-/* `room`: frames that still fit into the set. */
+/* Adds the functions of scripts to the frames of the thread. `room`: the number of frames that t->frames
+ * still has space for. Returns the number of frames. */
 static uint32_t expand_scripts(struct hd_threads *t, const struct hd_thread_record *r,
                                const struct hd_capture *c, const struct hd_walk *walk, uint32_t room) {
     uint32_t walk_max = least(room, FRAMES_PER_THREAD);
@@ -133,8 +137,8 @@ static void read_running_script(struct hd_threads *t, struct hd_thread_record *r
 
 /* ---- a thread without a stack ----------------------------------------------------------------- */
 
-/* Reads the thread's CPU clock, which is exact. Its scheduling statistics change only at a tick of the
- * kernel. */
+/* Reads the thread's CPU clock. The thread's scheduling statistics do not serve here, because they change
+ * only at a tick of the kernel. False: the thread has ended. */
 static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
@@ -142,7 +146,7 @@ static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
-            break; /* else the worker waited for a CPU in between */
+            break; /* if not, the worker lost the CPU between the two readings, and reads again */
         }
     }
     return true;
@@ -161,7 +165,8 @@ static void read_share(struct hd_thread_record *r, struct hd_thread_seen *first)
     }
 }
 
-/* Returns the thread's state, which any process may read, even if it may not read the thread's call. */
+/* Returns the state of a thread without a stack; `error` says why it has no stack. Any process may read the
+ * state, even if it may not read the thread's system call. */
 static uint8_t state_of(const struct hd_target *target, int error) {
     enum hd_run_state state;
     if (error == -EAGAIN) {
@@ -175,7 +180,8 @@ static uint8_t state_of(const struct hd_target *target, int error) {
 
 /* ---- all threads ------------------------------------------------------------------------------ */
 
-/* False: the thread runs. It may be blocked at a second try. */
+/* Reads the thread's stack if the thread is blocked. False: the thread runs, so only its CPU use is read.
+ * At a second try the thread may be blocked. */
 static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *seen) {
     struct hd_target target = {0};
     struct hd_capture c;
@@ -204,8 +210,9 @@ static void wait_until(uint64_t until_ns) {
     hd_os.futex_wait(&word, 0, until_ns, false);
 }
 
-/* True: a second try makes sense, for a thread runs that has no samples. The first two threads are always
- * captured, for they may own a lock; the others as far as the time allows. */
+/* Reads each thread once. After `until_ns` leaves threads out, but never the first two, because these may
+ * own a lock or have the loop. True: a second try is useful, because a thread other than `watched` runs;
+ * `watched` has samples. */
 static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_ns) {
     bool again = false;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -267,8 +274,9 @@ bool hd_threads_has_not_run(hd_thread_id thread, const struct hd_sched *since) {
     return same;
 }
 
-/* The threads were read one after the other: a lock that is passed on meanwhile looks like a ring. A thread
- * that has not run since its stack was read has neither taken nor released a lock. */
+/* The worker reads one thread after the other, so a lock that changes its owner meanwhile may look like a
+ * ring. A thread that has not run since its stack was read has neither taken nor released a lock. So only
+ * such threads count. */
 void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out) {
     struct hd_waits_for edges[HD_THREADS_MAX];
     struct hd_cause cause;

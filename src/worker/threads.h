@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * All threads of the process but ours, captured for one report: of a hang, a crash, CPU use, or a live
- * report. No thread gets a signal. On the worker thread.
+ * Captures all threads of the process but Hangdog's own, for one report: of a hang, a crash, CPU use, or a
+ * live report. Sends no signal to any thread. On the worker thread.
  */
 #ifndef HD_WORKER_THREADS_H
 #define HD_WORKER_THREADS_H
@@ -17,39 +17,40 @@
 struct hd_thread_seen {
     uint64_t cpu_ns;
     union {
-        uint64_t at_ns;  /* of a running thread: the time of the first try; 0: there was none yet */
-        uint64_t slices; /* of a thread with a stack: its statistics when the stack was read */
+        uint64_t at_ns;  /* for a running thread: the time when cpu_ns was first read; 0: not read yet */
+        uint64_t slices; /* for a thread with a stack: how often it had got a CPU when its stack was read */
     };
 };
 
 struct hd_threads {
-    /* the worker sets these at its start */
+    /* The worker sets these members when it starts. */
     const struct hd_run *run;
     struct hd_stacks *stacks;
     struct hd_probe_context *probe;
     hd_thread_id own;
-    /* the set captured last */
+    /* The threads that were captured last. */
     struct hd_thread_record thread[HD_THREADS_MAX];
     struct hd_thread_seen seen[HD_THREADS_MAX];
     uint32_t count, left_out, frames_used;
-    char first_path[64]; /* file that the first thread's call works on */
+    char first_path[64]; /* name of the file that the first thread's system call works on */
     struct hd_frame frames[HD_THREAD_FRAMES_MAX];
-    uint8_t stack[HD_STACK_BYTES_MAX]; /* buffer for one thread at a time */
+    uint8_t stack[HD_STACK_BYTES_MAX]; /* buffer for the stack of one thread at a time */
 };
 
-/* Captures all threads within 25 ms: `first`, which may own a lock, then `watched`, then the others. After 20
- * ms running threads get a second try. A thread that runs then has a share of a CPU and no stack. */
+/* Captures threads for 25 ms: first `first`, which may own a lock, then `watched`, then the others. After
+ * 20 ms the running threads get a second try. A thread that still runs then has its CPU use in the report,
+ * and no stack. */
 void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first);
 
-/* Finds a ring of captured threads that wait for each other. `thread` is in the ring, or waits for a thread
- * in it. */
+/* Starts at `thread`, and follows the captured threads that wait for each other. If they form a ring,
+ * stores the ring in *out: a deadlock. */
 void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out);
 
-/* Finds the thread that uses most of a CPU in the next 20 ms; HD_THREAD_ID_NONE: no thread uses any.
- * Overwrites the captured set. */
+/* Returns the thread that uses the most CPU time in the next 20 ms; HD_THREAD_ID_NONE: no thread uses any.
+ * Overwrites the captured threads. */
 hd_thread_id hd_threads_busiest(struct hd_threads *t);
 
-/* True: the thread has not run since it had these statistics. */
+/* True: the thread's scheduling statistics still equal *since, so the thread has not run. */
 bool hd_threads_has_not_run(hd_thread_id thread, const struct hd_sched *since);
 
 #endif

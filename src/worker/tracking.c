@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the counters of the process and its control group. The report says by how much they grow. On the
- * worker thread.
+ * When tracking of a turn starts, reads the counters of the process and its control group. The report says
+ * by how much they grew. On the worker thread.
  */
 #include "worker/tracking.h"
 
@@ -15,7 +15,7 @@ static const char *scheme_of(const struct hd_watch *w) {
     return hd_words_scheme(ping ? HD_SCHEME_PING : frames ? HD_SCHEME_FRAME : HD_SCHEME_ACTIVITY);
 }
 
-/* Another loop may have the slot by now: its name and scheme are not the turn's. */
+/* Reads the name and the scheme of the turn's loop, unless another loop has the slot by now. */
 static void read_loop(const struct hd_watch *w, struct hd_turn *turn) {
     if (w->generation != turn->loop.generation) {
         return;

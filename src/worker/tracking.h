@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Makes a turn of the monitor's message that one is to be sampled. On the worker thread.
+ * Starts to follow the turn that the monitor's message HD_MSG_TRACK is about. On the worker thread.
  */
 #ifndef HD_WORKER_TRACKING_H
 #define HD_WORKER_TRACKING_H
@@ -8,7 +8,8 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-/* Starts to add up the turn. NULL: the worker follows too many turns already. */
+/* Starts a turn, and fills it from the message, the loop and the counters. NULL: the worker follows
+ * HD_TURNS_MAX turns already. */
 struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *run,
                                   const struct hd_probe_context *probe, const struct hd_message *msg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker thread: handles each message of the monitor, then the requests of other threads. Then it writes
- * the reports that are due.
+ * The worker thread. It handles each message of the monitor, then the requests of other threads. Then it
+ * writes the reports that are due.
  */
 #include "worker/worker.h"
 
@@ -33,7 +33,7 @@ void hd_worker_give_run(struct hd_worker *worker, struct hd_run *run) {
     worker->run = run;
 }
 
-/* Gives each part pointers to the parts that it works with. */
+/* Gives each part of the worker pointers to the parts that it uses. */
 static void connect(struct hd_worker *worker) {
     uint8_t *more = (uint8_t *)worker + round_up(sizeof *worker);
     struct hd_publisher *p = &worker->publisher;
@@ -54,7 +54,8 @@ static void connect(struct hd_worker *worker) {
     p->scratch = (struct hd_report_scratch *)(void *)more;
 }
 
-/* The program has changed its root folder: replaces descriptors by which a path could leave the new root. */
+/* Called when the program has changed its root folder. Replaces the descriptors by which a path could leave
+ * the new root. */
 static void confine(void *ctx) {
     struct hd_worker *worker = ctx;
     hd_capture_files_confine();
@@ -63,12 +64,14 @@ static void confine(void *ctx) {
     worker->publisher.marker_fd = hd_private_table_confine(worker->publisher.marker_fd);
 }
 
-/* Answers the main thread, which may have to wait until the worker has the same rights. */
+/* Answers the main thread, which may wait until the worker has given up the same rights. Called between
+ * steps of the start, so that the main thread does not wait for the whole start. */
 static void follow_early(const struct hd_worker *worker) {
     (void)hd_follow_answer(worker->run, HD_RUN_WORKER, NULL, NULL);
 }
 
-/* Opens the file that the program's exec needs. The exec finds it in the worker's descriptor table. */
+/* Opens settings.kept_file for the program's exec. The exec takes the file from the worker's private
+ * descriptor table, by channel.kept_fd. */
 static void open_kept_file(const struct hd_worker *worker) {
     const char *path = worker->run->settings.kept_file;
     struct hd_channel *channel = &worker->run->channel;
@@ -79,7 +82,8 @@ static void open_kept_file(const struct hd_worker *worker) {
     }
 }
 
-/* Only the record gets a failure: the program must not be disturbed. */
+/* Opens the spool. Stores a failure in the record and continues, because the program must not be disturbed.
+ */
 static void open_spool(struct hd_publisher *p) {
     const struct hd_settings *settings = &p->run->settings;
     int rc = hd_spool_open(&p->spool, settings->spool);
@@ -89,7 +93,8 @@ static void open_spool(struct hd_publisher *p) {
     }
 }
 
-/* Runs on the worker thread: its descriptor table gets all that is opened here. */
+/* Must run on the worker thread, because all files opened here must be in that thread's private descriptor
+ * table. */
 static void start(struct hd_worker *worker) {
     struct hd_stacks *stacks = &worker->stacks;
     const char *runtime = worker->run->settings.runtime;
@@ -137,8 +142,9 @@ static void recognise(struct hd_worker *worker) {
     }
 }
 
-/* Judges the newest waits: they may speak against the loop whose reports are deferred. Such a loop is judged
- * each second, so all that is due within a second is due now. */
+/* Runs the recogniser a last time, because the newest waits may be evidence against a loop with deferred
+ * reports. Such a loop's waits are due each second, so work that is due within the next second is done now.
+ */
 static void recognise_last(struct hd_worker *worker) {
     const struct hd_recogniser *r = &worker->run->ports.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
@@ -194,7 +200,7 @@ static void handle_turn(struct hd_worker *worker, struct hd_turn *turn, const st
     }
 }
 
-/* False: the message was the last one. */
+/* Handles one message. False: it was the last message (HD_MSG_STOP). */
 static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
     const struct hd_capture *c = (const struct hd_capture *)(const void *)(msg + 1);
     struct hd_turn *turn = hd_turns_find(&worker->turns, msg->loop, msg->generation);
@@ -224,13 +230,13 @@ static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
     case HD_MSG_CPU_DROP:
         hd_cpu_report_handle(worker, msg, c);
         break;
-    default: /* the message is of a turn that is not followed */
+    default: /* all other types are about a turn, which handle_turn has handled if the worker follows it */
         break;
     }
     return true;
 }
 
-/* False: the monitor has sent its last message. */
+/* Handles all messages in the ring. False: the monitor has sent its last message. */
 static bool handle_all(struct hd_worker *worker) {
     struct hd_ring *ring = &worker->run->channel.ring;
     const struct hd_message *msg;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker thread. It may wait for a disk, and no other thread waits for it. No allocation.
+ * The worker thread. The worker may wait for a disk, and no other thread waits for the worker. It allocates
+ * nothing.
  */
 #ifndef HD_WORKER_H
 #define HD_WORKER_H
@@ -10,13 +11,14 @@
 struct hd_run;
 struct hd_worker; /* worker/state.h */
 
-/* Bytes of memory that the thread needs: struct hd_worker, aligned to a page, and buffers behind it. */
+/* Returns how many bytes of memory the worker needs: for struct hd_worker, and for buffers behind it. The
+ * caller must align the memory to a page. */
 size_t hd_worker_bytes(void);
 
-/* Call it before the thread starts. The memory is zero but for this. */
+/* Gives the worker its run. Call it before the thread starts. All other memory of the worker must be zero. */
 void hd_worker_give_run(struct hd_worker *worker, struct hd_run *run);
 
-/* The thread's function. `memory`: the struct hd_worker. */
+/* The start function of the worker thread. `memory`: the struct hd_worker. */
 void *hd_worker_run(void *memory);
 
 #endif

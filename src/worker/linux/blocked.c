@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * In a pool, the first free thread waits for events by the loop's epoll instance. The others wait for a lock
- * until they may: that is no hang. On the worker thread.
+ * In a thread pool, one free thread waits for events at the loop's epoll instance. The other free threads
+ * wait for a lock until they may do so: such a wait is no hang. On the worker thread.
  */
 #include "worker/blocked.h"
 
@@ -12,10 +12,11 @@
 #include "os/linux/proc_stat.h"
 #include "worker/threads.h"
 
-#define SERVERS_MAX 64 /* threads whose calls are read; each takes some 4 us */
+#define SERVERS_MAX 64 /* largest number of threads whose system calls are read; each takes about 4 us */
 
-/* True: the call site is still that of the sample. A shell waits for a command while that has the terminal.
- * The terminal is read now, which is valid for an earlier sample only if the thread has not run since. */
+/* True: at the time of the sample no child had the terminal, so the wait is not that of a shell for a
+ * command. The worker reads later than the sample which process has the terminal. That answer is certain
+ * only if this process has no terminal, or if the thread has not run since the sample. */
 static bool is_of_now(const struct hd_probe_context *probe, const struct hd_turn *turn,
                       const struct hd_capture *c) {
     return hd_own_terminal(probe->proc_fd) == 0 || hd_threads_has_not_run(turn->loop.thread, &c->sched);
@@ -54,8 +55,8 @@ static bool another_waits_by(int proc_fd, hd_thread_id thread, int32_t epoll) {
     return waits;
 }
 
-/* True: the thread is still blocked. A thread that was woken and waits for a CPU has not run either, but the
- * kernel shows no call of it. */
+/* True: the thread is still blocked in its call of futex. A thread that was woken and waits for a CPU has
+ * not run either, but the kernel shows no call for it. */
 static bool still_waits(int proc_fd, hd_thread_id thread, const struct hd_sched *since) {
     struct hd_capture call;
     return hd_thread_syscall(proc_fd, hd_thread_id_tid(thread), &call) && call.syscall_nr == SYS_futex &&
@@ -63,8 +64,9 @@ static bool still_waits(int proc_fd, hd_thread_id thread, const struct hd_sched 
 }
 
 /* The thread must wait for a lock without an owner, at a call site of the loop's pool. Another thread must
- * serve the loop; then the first one is checked once more. A thread that serves may just be busy or without a
- * CPU: so the next sample is checked too, even an equal one (wants_equal). */
+ * wait at the loop's epoll instance, and after that the first thread must still be blocked. If no thread
+ * waits there, the thread that serves the loop may be busy or without a CPU. So the worker checks the next
+ * sample too, even if that sample equals this one (wants_equal). */
 bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_context *probe,
                           const struct hd_turn *turn, const struct hd_sample *sample) {
     const struct hd_recogniser *r = &run->ports.recogniser;
@@ -82,7 +84,7 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);
     }
-    /* the loop's call site may become known later in a launch */
+    /* in a launch also without an epoll instance, because the loop's call site may become known later */
     may &= !how.served && (how.epoll >= 0 || turn->state == HANGDOG_STATE_LAUNCH);
     atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts of /proc and /etc become the members of struct hd_app and struct hd_host. On the worker thread.
+ * Fills struct hd_app and struct hd_host from files of /proc and /etc. On the worker thread.
  */
 #include "worker/host.h"
 
@@ -22,7 +22,7 @@ static void cut_line(char *text) {
     }
 }
 
-/* Copies the value after `key`, up to the end of the line. Empty: there is no such line. */
+/* Copies the rest of the line that starts with `key`. *out is empty if no line starts so. */
 static void find_value(const char *text, const char *key, char *out, size_t size) {
     const char *p = hd_proc_find_line(text, key);
     struct hd_text t;
@@ -63,8 +63,8 @@ static void fill_host(struct hd_program_facts *f) {
     f->host.kernel = f->kernel[0] != '\0' ? f->kernel : NULL;
 }
 
-/* Returns the script that an interpreter runs; NULL: the program is not an interpreter. The result is in
- * `text`. */
+/* Returns the script that the program runs as an interpreter; the result is in `text`. NULL: the program is
+ * not an interpreter. */
 static const char *script_of(int proc_fd, char *text, size_t size) {
     char *argv[16] = {NULL};
     long n = hd_proc_read(proc_fd, "cmdline", text, size);
@@ -76,7 +76,7 @@ static const char *script_of(int proc_fd, char *text, size_t size) {
     return hd_script_argument(argv);
 }
 
-/* A program is called by its script, if it has one, else by its executable. */
+/* Names the program by the script that it runs. If it runs no script, names it by its executable. */
 static void name_app(const char *executable, int proc_fd, char *name, size_t size) {
     char text[1024];
     const char *script = script_of(proc_fd, text, sizeof text);
@@ -84,8 +84,8 @@ static void name_app(const char *executable, int proc_fd, char *name, size_t siz
     hd_text_base_name(name, size, has_name ? script : executable);
 }
 
-/* The app's name is the user's, else the record's. The record gets it for the process that settles a dead
- * one. */
+/* Takes the name that the user gave. Without one, makes a name from the script or the executable. Stores
+ * the name in the record as well, for the process that settles a dead process's reports. */
 static void fill_name(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o,
                       int proc_fd) {
     if (s->app_name[0] == '\0') {
