@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * CPython's frames. The thread's record leads to the innermost Python frame, and a list from there outwards.
- * A call of the interpreter, a C frame of _PyEval_EvalFrameDefault, runs one Python frame or more. From 3.11
- * on something in the C frame is on the list, so its address tells which call it was; before, calls and
- * Python frames are counted. Worker: may run while a hang is on; no allocation.
+ * A call of the interpreter, a C frame of _PyEval_EvalFrameDefault, runs one Python frame or more. From
+ * 3.11 on, a list entry lies in the C frame, so the entry's address shows the call. Before 3.11, calls and
+ * Python frames are counted. Worker; runs during a hang; no allocation.
  */
 #include "script/cpython.h"
 
@@ -28,7 +28,7 @@ struct native { /* the stack */
     bool live; /* its copy is too old */
 };
 
-/* What is on the stack is read from the copy, so that it is of the sample's instant. */
+/* Reads from the copy of the stack where possible: the copy has the values at the time of the sample. */
 static bool read_bytes(const struct hd_scripts *s, const struct native *n, uint64_t address, void *out,
                        size_t bytes) {
     uint64_t offset = address - n->copy->address;
@@ -62,8 +62,8 @@ struct frame {
     bool ends; /* the call of the interpreter */
 };
 
-/* Memory below a frame and with it: a caller's frame is a little lower than that of the function it calls,
- * and one read is cheaper than many, and of one instant. */
+/* Memory of a frame and below. A caller's frame is a little below the callee's frame. One read is cheaper
+ * than many, and has the values of one instant. */
 struct window {
     uint64_t from; /* 0: nothing was read */
     uint8_t bytes[1024];
@@ -161,9 +161,9 @@ static bool leave_call(struct walk *w, uint64_t address) {
     return true;
 }
 
-/* A generator that has yielded since the sample has no caller. In 3.11 the next call's record on the stack
- * tells where that one is; in a greenlet that is the thread's own record, which is not on the stack. 0: not
- * known. */
+/* Finds the next frame after a generator that has yielded since the sample, and so has no caller. In 3.11 the
+ * next call's record on the stack has the frame's address. In a greenlet the record is the thread's own,
+ * which is not on the stack. 0: not known. */
 static uint64_t next_call(const struct walk *w) {
     uint64_t current = 0;
     bool known =
@@ -211,9 +211,9 @@ static uint32_t nth_call(const struct hd_scripts *s, const struct native *n, uin
     return n->count;
 }
 
-/* Each function is a call of its own. Where there are more functions than calls, functions were called since
- * the stack was copied; where there are fewer, some returned, or the outer calls are another greenlet's. The
- * outermost of both belong together, but before a cut the innermost do. */
+/* Each function is a call of its own. With more functions than calls, some functions were called after the
+ * copy of the stack. With fewer, some have returned, or the outer calls are another greenlet's. So functions
+ * and calls are matched from the outermost on, but before a cut from the innermost on. */
 static void count_calls(struct hd_scripts *s, const struct native *n, uint32_t functions) {
     uint32_t calls = 0, before_cut = 0, kept = 0;
     for (uint32_t i = 0; i < n->count; i++) {
@@ -282,6 +282,6 @@ void hd_cpython_frames(struct hd_scripts *s, const struct hd_frame *frames, uint
     if (s->py.layout.frames == PY_FRAME_OBJECTS) {
         count_calls(s, &native, w.calls);
     } else {
-        s->frames = w.first; /* those of a call that did not end have no place */
+        s->frames = w.first; /* drop frames of an unfinished call */
     }
 }

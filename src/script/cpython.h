@@ -19,11 +19,11 @@ int hd_cpython_tid(const struct hd_scripts *s, uint64_t thread);
 /* The word at an address that is one of the interpreter's; 0: none. */
 uint64_t hd_cpython_word(const struct hd_scripts *s, uint64_t address);
 
-/* The function of a code object and the line of its code unit `unit`, which is -1 in a frame that was just
- * made. `script` 0: there is no room for the function. False: it is garbage. */
+/* The function of a code object, and the line of code unit `unit`; -1: a frame that was just made. `script`
+ * 0: no free entry for the function. False: garbage. */
 bool hd_cpython_place(struct hd_scripts *s, uint64_t code, int64_t unit, struct hd_script_place *out);
 
-/* The line of a code unit by the table of bytes `table`, in the code's format; 0: it has none. */
+/* The line of a code unit, by the table of bytes `table` in the code's format; 0: no line. */
 uint32_t hd_cpython_line(const struct hd_scripts *s, uint64_t table, uint32_t first_line, uint64_t unit);
 
 #endif

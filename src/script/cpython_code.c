@@ -12,8 +12,8 @@
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* Keeps a str of the interpreter, for which there is room: its first characters, or the last ones of a file.
- * Where it is kept; UINT32_MAX: it is none. */
+/* Copies the first characters of a str of the interpreter, or the last ones of a file name. The caller has
+ * checked the free space. Returns the offset of the copy; UINT32_MAX: not a str. */
 static uint32_t keep(struct hd_scripts *s, uint64_t object, unsigned max, bool file) {
     uint8_t head[PY_STR_STATE + 8], data[HD_SCRIPT_FILE_CHARACTERS * 4];
     unsigned ascii_data = s->py.layout.str_data;

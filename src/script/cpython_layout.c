@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- *
- * Which CPython a module is, and its offsets. Up to 3.12 they are a table here, from the headers
- * of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1: cpython/{code,frameobject,pystate,unicodeobject}.h and
- * internal/pycore_{frame,interp,pystate,runtime}.h. Extension modules are compiled against most of them, and
- * debuggers against the rest, so they are the same in every patch release. From 3.13 on _PyRuntime starts
- * with its own table, _Py_DebugOffsets, for tools as this one. Worker: may run while a hang is on; no
- * allocation.
+ * Finds the version of CPython in a module, and offsets of members. Up to 3.12 the offsets are a table here.
+ * Its sources are the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1:
+ * cpython/{code,frameobject,pystate,unicodeobject}.h and internal/pycore_{frame,interp,pystate,runtime}.h.
+ * Extension modules are compiled against most of them, and debuggers against the rest, so they are the same
+ * in every patch release. From 3.13 on _PyRuntime starts with a table for such tools, _Py_DebugOffsets.
+ * Worker; runs during a hang; no allocation.
  */
 #include "script/cpython_layout.h"
 
@@ -90,8 +89,8 @@ static const struct hd_cpython_layout layouts[] = {
 
 #define MEMBERS (offsetof(struct hd_cpython_layout, frames) / sizeof(uint16_t))
 
-/* The words of _Py_DebugOffsets for each member of the layout; behind them those that have to be as in the
- * enum: a type's offset, bytes' size and data, str's state and length. */
+/* The index in _Py_DebugOffsets of each member of the layout. The last five must have the values of the enum:
+ * a type's offset, size and data of bytes, state and length of str. */
 static const uint8_t described[][MEMBERS + 5] = {
     {5,  8,  9,  21, 23, 24, 25, 30, 29, 31, 33, 39, 35,
      37, 38, 43, 14, 10, 72, 70, 45, 65, 66, 68, 69}, /* 3.13 */

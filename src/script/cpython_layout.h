@@ -35,9 +35,8 @@ enum {
     PY_CFRAME_BYTES = 24
 };
 
-/* A call of the interpreter runs one PyFrameObject up to 3.10, then a list of _PyInterpreterFrame: its last
- * one has `is_entry` set in 3.11; from 3.12 on a frame without a function ends it, which is in the C frame.
- */
+/* A call of the interpreter runs one PyFrameObject up to 3.10, later a list of _PyInterpreterFrame. In 3.11
+ * the last frame has `is_entry` set. From 3.12 on the last one has no function, and lies in the C frame. */
 enum hd_cpython_frames {
     PY_FRAME_OBJECTS,
     PY_ENTRY_FLAG,

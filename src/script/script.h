@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
+ * Functions of scripts on a thread's stack, next to the frames of the interpreter. The interpreter's records
+ * are read from memory while the thread may still run. Every read may fail and every value may be garbage:
+ * inconsistent data give no frame. No allocation, no lock, no call into the interpreter. Worker only.
  *
- * Functions of scripts on a thread's stack: which ones an interpreter was running, found beside its own
- * frames. The interpreter's records of them are read from memory while the thread may run on. Every read can
- * fail and every figure be garbage: what does not fit together is no frame. No allocation, no lock, no call
- * into the interpreter. Worker only.
- *
- * Known: CPython 3.8 to 3.14, and V8 as in node 18 to 24. A thread that is blocked is read exactly; one that
- * runs, a few microseconds after its stack was copied: the outer functions are those of the copy, the
- * innermost and its line may be newer.
+ * Known: CPython 3.8 to 3.14, and V8 as in node 18 to 24. A blocked thread is read exactly. A running thread
+ * is read some microseconds after the copy of the stack. The outer functions are those of the copy; the
+ * innermost function and line may be newer.
  */
 #ifndef HD_SCRIPT_H
 #define HD_SCRIPT_H
@@ -66,7 +64,7 @@ struct hd_scripts {
     struct hd_modules *modules;
     uint32_t modules_seen, resets; /* so many of their list, and which list that was */
     struct hd_cpython py;
-    /* V8, once it is among the modules; smi_shift 0: it is not. Maps of its heap that were looked at. */
+    /* V8, if a module has it; smi_shift 0: no V8. Then maps of the heap that were read. */
     struct hd_v8_offsets v8;
     uint64_t v8_function_map, v8_shared_map;
     uint64_t v8_collector[HD_V8_COLLECTOR_FUNCTIONS]; /* where they start, 0: not exported */
@@ -82,9 +80,9 @@ void hd_scripts_init(struct hd_scripts *s, struct hd_modules *modules);
 /* A turn is going to be watched. `sole`: no frame of an earlier one is in use. */
 void hd_scripts_begin(struct hd_scripts *s, bool sole);
 
-/* What the stack's frames were found in. */
+/* The stack in which the frames were found. */
 struct hd_script_stack {
-    int tid;         /* the thread's number as its own process knows it */
+    int tid;         /* the thread id in the PID namespace of the process */
     uint32_t cut_at; /* frames are missing before this one, 0: none */
     const uint8_t *bytes;
     uint64_t address;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * JavaScript functions on a stack of V8's. V8 keeps frame pointers: the frame of a JavaScript function holds
- * its JSFunction, which leads to name, script and source. Worker: may run while a hang is on; no allocation.
+ * Finds JavaScript functions on a stack of V8. V8 has frame pointers, and the frame of a JavaScript function
+ * has the JSFunction, which refers to name, script and source. Worker; runs during a hang; no allocation.
  */
 #include "script/v8.h"
 
@@ -15,7 +14,7 @@
 #define FILE_SCHEME "file://"
 #define ANONYMOUS "(anonymous)"
 
-struct function { /* what a JSFunction leads to */
+struct function { /* objects that a JSFunction refers to */
     uint64_t shared, name, script;
 };
 

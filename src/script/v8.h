@@ -27,10 +27,11 @@ void hd_v8_find_collector(struct hd_scripts *s, uint32_t module);
 /* The word at `offset` of the heap object `object` (a tagged pointer). */
 bool hd_v8_word(const struct hd_scripts *s, uint64_t object, int32_t offset, uint64_t *out);
 
-/* The instance type of a heap object, -1: it is none. */
+/* The instance type of a heap object; -1: not a heap object. */
 int32_t hd_v8_type(const struct hd_scripts *s, uint64_t object);
 
-/* Follows cons, thin, sliced and external strings. False: `object` is no string, or one in pieces. */
+/* Follows cons, thin, sliced and external strings. False: `object` is not a string, or is a string in pieces.
+ */
 bool hd_v8_string(const struct hd_scripts *s, uint64_t object, struct hd_v8_string *out);
 
 /* Where a function starts and ends in its script's source, from its ScopeInfo. False: it does not say. */

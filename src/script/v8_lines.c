@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a JavaScript function stands in its script, and which line an instruction of its bytecode is on.
+ * Finds the place of a JavaScript function in a script, and the line of a bytecode instruction.
  * ScopeInfo and the table of source positions are as in V8's objects/scope-info.tq and
- * codegen/source-position-table.cc. Worker: may run while a hang is on; no allocation.
+ * codegen/source-position-table.cc. Worker; runs during a hang; no allocation.
  */
 #include "base/reader.h"
 #include "script/v8.h"

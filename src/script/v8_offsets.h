@@ -24,7 +24,7 @@ struct hd_v8_offsets {
     int32_t smi_shift, smi_value_shift;
 };
 
-/* Fills `out` from module `index`. False: it holds no V8, or one that does not tell all of it. */
+/* Fills `out` from module `index`. False: no V8 in the module, or a V8 without all these values. */
 bool hd_v8_offsets_read(struct hd_modules *modules, uint32_t index, struct hd_v8_offsets *out);
 
 #endif
