@@ -12,8 +12,8 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* The kind with the most time; of equal kinds the first in words.def. The collector's waits count with the
- * collector's running, below. */
+/* Returns the kind with the most time; of kinds with equal time, the first one in words.def. Ignores
+ * HD_CAUSE_GC: hd_cause_decide compares a collector's waits together with the time that the collector ran. */
 static enum hd_cause_kind most_of(const struct hd_cause_sums *s) {
     enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;
     for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) {
@@ -28,7 +28,7 @@ static bool is_half_of_cpu(const struct hd_cause_sums *s, enum hd_cause_kind kin
     return s->ran_ns[kind] > s->ns[HD_CAUSE_CPU] / 2;
 }
 
-/* Code of one kind on the CPU: the kind and the share. */
+/* Fills *out for a cause that is code on a CPU, such as a toolkit's drawing. `ns`: the time of that code. */
 static void decide_ran(const struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
                        struct hd_cause *out, struct hd_text *t) {
     out->kind = (uint8_t)kind;

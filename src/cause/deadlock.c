@@ -32,7 +32,8 @@ void hd_cause_say_ring(struct hd_cause *c) {
 bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
     int32_t on_ring = tid;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < count && on_ring != 0; i++) { /* leads onto the ring, if any */
+    /* After `count` steps the thread is on the ring, if there is a ring. */
+    for (uint32_t i = 0; i < count && on_ring != 0; i++) {
         on_ring = owner_of(edges, count, on_ring);
     }
     if (on_ring == 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The facts of one sample that show why the thread hangs. Plain values: the worker fills them, the rows
- * of causes read them.
+ * The facts of one sample that show why the thread hangs. Plain values: the worker reads them from /proc, and
+ * rows.c finds the cause by them.
  *
- * A sample has one kind of evidence, by what the thread waits at. The peer and the child are known for
- * several kinds, and each has a member of its own.
+ * A sample has one kind of evidence, which depends on the object that the thread waits for. A peer or a child
+ * may be known in addition, so struct hd_probe has members of their own for these.
  */
 #ifndef HD_EVIDENCE_H
 #define HD_EVIDENCE_H
@@ -12,7 +12,7 @@
 #include "base/types.h"
 #include "base/words.h"
 
-/* Kinds of descriptors, as their links in /proc name them. */
+/* Kinds of descriptors. A descriptor's link in /proc shows its kind. */
 enum hd_fd_kind {
     HD_FD_NONE,
     HD_FD_FILE,
@@ -23,39 +23,45 @@ enum hd_fd_kind {
     HD_FD_EVENT,
     HD_FD_TTY,
     HD_FD_OTHER,
-    HD_FD_PROCESS /* a pidfd; only a set of descriptors has one, so it needs no word for the user */
+    /* A pidfd. No sentence names this kind, since a wait for a pidfd counts as a wait for a child. */
+    HD_FD_PROCESS
 };
 
-/* The garbage collector that a thread runs. */
+/* The garbage collector that the thread is in, if any. */
 enum hd_collector {
     HD_COLLECTOR_NONE,
     HD_COLLECTOR_PYTHON,
     HD_COLLECTOR_V8
 };
 
-/* The member of the union in struct hd_evidence that is valid. */
+/* The kind of evidence. The kind says which member of the union in struct hd_evidence is valid. */
 enum hd_evidence_kind {
     HD_EVIDENCE_NONE,
-    HD_EVIDENCE_TOOLKIT,    /* the thread runs in a toolkit's code */
-    HD_EVIDENCE_DESCRIPTOR, /* the call works on a descriptor, or waits for a set of them */
-    HD_EVIDENCE_LOCK,       /* the thread waits for a lock in memory */
+    HD_EVIDENCE_TOOLKIT,    /* the thread runs a toolkit's code; only `name` is valid */
+    HD_EVIDENCE_DESCRIPTOR, /* the call works on a file or a descriptor, or waits for several */
+    HD_EVIDENCE_LOCK,       /* the thread waits for a lock in memory (a futex) */
 };
 
-/* The descriptor of the call, or the one of a set that says most. */
+/* The descriptor that the thread's call works on. If the call waits for a set of descriptors: the one that
+ * most likely explains the wait. */
 struct hd_descriptor_seen {
-    uint8_t kind;   /* enum hd_fd_kind */
-    uint64_t inode; /* of the one socket or pipe; 0: none, or several */
+    uint8_t kind; /* enum hd_fd_kind */
+    /* The inode of the socket or pipe, or the process id of a pidfd. 0: the descriptor is of another kind,
+     * or the set has several of this kind. */
+    uint64_t inode;
 };
 
 struct hd_lock_seen {
-    uint64_t address;   /* of the futex */
-    int32_t owner_tid;  /* 0: unknown */
-    int32_t joined_tid; /* the thread waits until this one ends; 0: the lock is for something else */
-    uint32_t readers;   /* a writer waits for so many; 0: unknown */
-    uint8_t kind;       /* enum hd_lock_kind */
-    bool gil;           /* Python's global lock */
-    bool ownable;       /* locks of this kind store their owner */
-    bool owned;         /* the lock has stored a living owner */
+    uint64_t address;  /* the address of the futex */
+    int32_t owner_tid; /* the thread that has the lock; 0: unknown */
+    /* The thread that must end, if the thread is in pthread_join; 0: the thread waits for something
+     * else. */
+    int32_t joined_tid;
+    uint32_t readers; /* the number of readers that a writer waits for; 0: none, or unknown */
+    uint8_t kind;     /* enum hd_lock_kind */
+    bool gil;         /* true: the lock is Python's global interpreter lock */
+    bool ownable;     /* true: a lock of this kind stores its owner */
+    bool owned;       /* true once a sample of this wait has found a living owner in the lock */
 };
 
 struct hd_evidence {
@@ -64,51 +70,55 @@ struct hd_evidence {
         struct hd_descriptor_seen descriptor;
         struct hd_lock_seen lock;
     };
-    char name[64]; /* base name of the file, or library of the toolkit without its version; empty */
+    char name[64]; /* base name of the file, or the toolkit's library without its version; empty: none */
 };
 
 /* The child process that a thread waits for. */
 struct hd_child_seen {
-    int32_t pid;   /* 0: none, or any */
-    bool alive;    /* a child that this turn started is alive, or has the other end of the pipe */
-    bool vforked;  /* the call is a clone that returns when the child has memory of its own, or has ended */
-    char name[16]; /* the program's; empty: unknown */
+    int32_t pid; /* process id of the child; 0: none, or unknown */
+    bool alive;  /* true: a child may be the reason for the wait (hd_child_find has the rule) */
+    /* True: the thread's call is a vfork, which returns once the child has called exec or has ended. */
+    bool vforked;
+    char name[16]; /* name of the child's main thread (comm); empty: unknown */
 };
 
 /* The process at the other end of a socket, or the one that replies to a request. */
 struct hd_peer_seen {
-    const char *request; /* the function on the stack that waits for a reply; NULL: none */
-    const char *awaited; /* the reply, in words for the user */
-    bool display;        /* the display server */
-    char name[64];       /* empty: unknown */
+    const char *request; /* name of the function on the stack that waits for a reply; NULL: none */
+    const char *awaited; /* the reply in words for the user, such as "a reply by D-Bus" */
+    bool display;        /* true: the process is the display server */
+    char name[64];       /* name or address of the socket; empty: unknown */
 };
 
-/* One sample. */
+/* The facts of one sample. */
 struct hd_probe {
-    uint64_t for_ns;    /* the time that the sample stands for */
-    uint64_t cpu_ns;    /* growth of the thread's CPU time meanwhile */
-    uint64_t delay_ns;  /* growth of the thread's time without a CPU meanwhile */
-    int32_t syscall_nr; /* HD_SYSCALL_NONE: in no call */
+    uint64_t for_ns;    /* the time that the sample stands for: from this sample to the next one */
+    uint64_t cpu_ns;    /* growth of the thread's CPU time in that time */
+    uint64_t delay_ns;  /* growth of the time in which the thread waited for a CPU */
+    int32_t syscall_nr; /* HD_SYSCALL_NONE: the thread is in no system call */
     uint8_t state;      /* enum hd_run_state */
     uint8_t collector;  /* enum hd_collector */
-    bool not_a_hang;    /* a child has the terminal, or another thread serves the loop */
+    /* True: the turn is no hang, since a child has the terminal or another thread serves the loop. */
+    bool not_a_hang;
     struct hd_child_seen child;
     struct hd_evidence evidence;
     struct hd_peer_seen peer;
 };
 
-/* Each of these reads any kind of evidence: one that lacks the value gives 0. */
+/* These functions accept evidence of any kind. They return 0 where the evidence lacks the value. */
 
 enum hd_fd_kind hd_evidence_fd_kind(const struct hd_probe *p);
 
-/* A lock of zeros where the thread waits for none. */
+/* Returns the lock that the thread waits for. All its members are 0 if the thread waits for no lock. */
 const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p);
 
-/* The thread that this one waits for: the owner of a lock, or a thread that is to end. */
+/* Returns the id of the thread that the sampled thread waits for: the owner of a lock, or the thread that
+ * pthread_join waits for. 0: none, or unknown. */
 int32_t hd_evidence_awaited_tid(const struct hd_probe *p);
 
-/* A thread of a library reads the reply, and this thread waits for that one. Or this thread waits for the
- * reply itself, of a name server. */
+/* True: the thread waits for the reply of another process. Mostly a library's own thread reads the reply,
+ * and the sampled thread waits for the library's thread. The sampled thread itself reads only replies of a
+ * name server. */
 bool hd_evidence_awaits_reply(const struct hd_probe *p);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process that probes read: its files in /proc, its modules, and the functions that probes look for.
+ * The process that a probe reads: its files in /proc, its modules, and the functions to look for on its
+ * stacks.
  */
 #ifndef HD_PROBE_CONTEXT_H
 #define HD_PROBE_CONTEXT_H
@@ -16,21 +17,26 @@ enum hd_pressure {
     HD_PRESSURES
 };
 
-/* Each process that is read has one, and one thread uses it. */
+/* There is one context for each process that is read. Only one thread uses a context. */
 struct hd_probe_context {
-    int proc_fd; /* the process's folder in /proc */
-    int mem_fd;  /* its memory */
+    int proc_fd; /* descriptor of the process's folder in /proc */
+    int mem_fd;  /* descriptor of the process's file /proc/PID/mem */
     int pid;
-    /* The thread whose id is `tid` in the PID namespace of the process; NULL: the namespace is ours. */
+    /* Converts `tid`, a thread id of the process's PID namespace, to our PID namespace. NULL: both are the
+     * same namespace. */
     int (*thread_called)(void *arg, int tid);
     void *thread_arg;
     struct hd_modules *modules;
-    uint64_t in_libc;            /* an address in the C library */
-    struct hd_functions locks;   /* functions that wait for locks */
-    struct hd_functions replies; /* functions that wait for replies of other processes */
-    uint32_t descriptor_tid;  /* offset of the thread's id in libc's descriptor of the thread; 0: unknown */
-    uint32_t descriptor_self; /* bit N: word N of that descriptor points to the descriptor */
-    /* Files of the control group; only the worker opens them. Negative: the kernel has no such file. */
+    uint64_t in_libc;            /* an address in the process's C library */
+    struct hd_functions locks;   /* addresses of the functions that wait for locks */
+    struct hd_functions replies; /* addresses of the functions that wait for replies of other processes */
+    /* Offset of the thread's id in libc's thread descriptor (struct pthread); 0: unknown. linux/join.h
+     * says what it is for. */
+    uint32_t descriptor_tid;
+    /* Bit N is set: 64-bit word N of that descriptor points to the descriptor itself. */
+    uint32_t descriptor_self;
+    /* Descriptors of the control group's files; negative: the kernel has no such file.
+     * hd_probe_context_init_other opens only throttled_fd. */
     int throttled_fd, pressure_fd[HD_PRESSURES], memory_used_fd, memory_limit_fd;
 };
 

@@ -4,23 +4,23 @@
 #include "cause/sentence.h"
 #include "os/syscall_table.h"
 
-/* A blocked sample, with values that several rows need. */
+/* A sample of a blocked thread, with values that several rows read. */
 struct blocked {
     const struct hd_probe *probe;
-    enum hd_wait wait; /* the call's class */
+    enum hd_wait wait; /* the class of object that the call waits for */
     enum hd_fd_kind fd;
     bool uninterruptible;
-    bool reply; /* the thread waits for another process's reply */
+    bool reply; /* the thread waits for the reply of another process */
 };
 
-/* The subject of a sentence. */
+/* The data of one sentence for the user. */
 struct said {
     const struct hd_cause_sums *sums;
     enum hd_cause_kind kind;
-    bool ran;     /* code of this kind, as a part of the time on a CPU */
-    bool several; /* other waits had a part of the kind's time */
+    bool ran;     /* true: the sentence is about code on a CPU; false: about waits */
+    bool several; /* true: waits for other objects had a part of the cause's time */
     const struct hd_cause_best *best;
-    const struct hd_probe *probe; /* best->probe */
+    const struct hd_probe *probe; /* the sample of the wait that the sentence names */
 };
 
 static bool never(const struct blocked *b) {
@@ -33,8 +33,9 @@ static bool no_code(const struct hd_probe *p) {
     return false;
 }
 
-/* "waited for the disk in several calls, longest fsync of a.db": the call that had half of the time, or one
- * of them. False: it is one call. */
+/* Writes "waited for the disk in several calls, longest fsync of a.db". Says "one" instead of "longest" if
+ * that call had less than half of the time. Writes nothing and returns false if only one call is known, or
+ * none. */
 static bool say_several(struct hd_text *t, const struct said *c, const char *waited, const char *with) {
     if (!c->several || c->probe->syscall_nr == HD_SYSCALL_NONE) {
         return false;
@@ -87,8 +88,8 @@ static void say_lock(struct hd_text *t, const struct said *c) {
 
 /* ---- gc ----------------------------------------------------------------------------------------- */
 
-/* V8's collector waits for helper threads. A lock that Python's collector waits for is the program's: a
- * finalizer takes it. */
+/* V8's collector takes locks to wait for its helper threads. In Python's collector, a lock belongs to the
+ * program: a finalizer takes it. */
 static bool waits_for_collector(const struct blocked *b) {
     return waits_for_lock(b) && b->probe->collector == HD_COLLECTOR_V8;
 }
@@ -108,8 +109,9 @@ static bool is_stream(enum hd_fd_kind fd) {
     return fd == HD_FD_INET || fd == HD_FD_UNIX || fd == HD_FD_PIPE;
 }
 
-/* A signal ends each wait for the other end of a stream. A wait that no signal ends is for memory that the
- * call copies. The kernel has not read a mapped file yet, or the memory is in swap. */
+/* True: the thread waits for its own memory, to copy bytes from or to a socket or pipe. The memory is in
+ * swap, or in a mapped file that is not read yet. The caller knows that no signal ends the wait. A signal
+ * would end a wait for the other end of the socket or pipe. */
 static bool waits_for_copied_memory(const struct blocked *b) {
     return (b->wait == HD_WAIT_DESCRIPTOR || b->wait == HD_WAIT_SOCKET) && is_stream(b->fd) &&
            hd_syscall_copies(b->probe->syscall_nr);
@@ -132,8 +134,9 @@ static void say_page(struct hd_text *t, const struct said *c) {
 
 /* ---- disk --------------------------------------------------------------------------------------- */
 
-/* The open of a pipe or a device waits for another process, and a signal ends that wait. No signal ends a
- * wait for a disk; a server that has the files (FUSE) has neither pipes nor devices. */
+/* No signal ends a wait for a disk. A wait that a signal ends may be for the server of a file (FUSE), and
+ * counts as a disk too. But an open of a named pipe or a device waits for another process, and does not
+ * count. */
 static bool waits_for_disk(const struct blocked *b) {
     switch (b->wait) {
     case HD_WAIT_FILE:
@@ -147,7 +150,7 @@ static bool waits_for_disk(const struct blocked *b) {
     }
 }
 
-/* "waited for the disk: fsync of session.log" */
+/* Writes "waited for the disk: fsync of session.log". */
 static void say_disk(struct hd_text *t, const struct said *c) {
     if (!say_several(t, c, "waited for the disk", " of ")) {
         hd_text_str(t, "waited for the disk");
@@ -166,7 +169,7 @@ static bool runs_toolkit(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_TOOLKIT;
 }
 
-/* A local service answers over a socket as a remote one does. */
+/* A local socket counts as network too: a local service answers over it as a remote service does. */
 static bool waits_for_network(const struct blocked *b) {
     return b->reply || b->wait == HD_WAIT_SOCKET || b->fd == HD_FD_INET || b->fd == HD_FD_UNIX;
 }
@@ -183,7 +186,7 @@ static void say_network(struct hd_text *t, const struct said *c) {
     say_network_or(t, c, "waited for the network", " with ");
 }
 
-/* "ran a toolkit's code in libpango-1.0" */
+/* Writes "ran a toolkit's code in libpango-1.0". */
 static void say_ui(struct hd_text *t, const struct said *c) {
     const struct hd_evidence *ran = &c->sums->best[HD_CAUSE_CPU].probe.evidence;
     if (!c->ran) {
@@ -199,7 +202,7 @@ static void say_ui(struct hd_text *t, const struct said *c) {
 
 /* ---- child -------------------------------------------------------------------------------------- */
 
-/* A child's end of a socket has no name, a service's has one. */
+/* A local socket leads to a child if the socket's other end has no name. A service's end has a name. */
 static bool waits_for_child(const struct blocked *b) {
     const struct hd_child_seen *child = &b->probe->child;
     bool named = b->probe->peer.name[0] != '\0';
@@ -207,7 +210,7 @@ static bool waits_for_child(const struct blocked *b) {
     switch (b->wait) {
     case HD_WAIT_CHILD:
         return true;
-    case HD_WAIT_SIGNAL: /* with a child alive, the signal is SIGCHLD */
+    case HD_WAIT_SIGNAL: /* the signal is SIGCHLD, if a child is alive */
         return child->alive;
     case HD_WAIT_MEMORY:
         return child->vforked;
@@ -225,7 +228,7 @@ static bool waits_for_child(const struct blocked *b) {
     }
 }
 
-/* "waited for child 8510 (sleep) in wait4" */
+/* Writes "waited for child 8510 (sleep) in wait4". */
 static void say_child(struct hd_text *t, const struct said *c) {
     const struct hd_child_seen *child = &c->probe->child;
     hd_text_str(t, "waited for ");
@@ -245,7 +248,7 @@ static void say_child(struct hd_text *t, const struct said *c) {
 
 /* ---- sleep, unknown ----------------------------------------------------------------------------- */
 
-/* A poll of no descriptor is an old way to sleep. */
+/* Some programs sleep by a poll or select without descriptors. */
 static bool waits_for_time(const struct blocked *b) {
     bool no_descriptor = b->wait == HD_WAIT_ANY && b->probe->evidence.kind != HD_EVIDENCE_DESCRIPTOR;
     return b->wait == HD_WAIT_TIME || b->wait == HD_WAIT_SIGNAL || no_descriptor;
@@ -271,9 +274,10 @@ static void say_unknown(struct hd_text *t, const struct said *c) {
 
 /* ---- the rows ----------------------------------------------------------------------------------- */
 
-/* The first row that fits a blocked sample has the sample's time. A running sample's time is of HD_CAUSE_CPU,
- * and a part of it is of each kind whose code the thread ran. A table of pointers would cost the watched
- * process two relocations a row. */
+/* The rows of the table of causes. The time of a blocked sample goes to the first row that fits. The time
+ * of a running sample goes to HD_CAUSE_CPU; `ran_ns` notes the same time for each row that fits the
+ * running code. A macro, since each function pointer in an array would cost the watched process a
+ * relocation. */
 /* clang-format off */
 #define ROWS(ROW) \
     /*  HD_CAUSE_   a blocked thread fits  a running thread fits  the sentence */ \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The causes, a row each: which evidence shows a cause, and its sentence for the user. rows.c has the table.
- * Pure: no allocation, no system call.
+ * The table of causes, with one row for each. A row knows which evidence shows the cause, and writes the
+ * cause's sentence for the user. The table itself is in rows.c. Pure: no allocation, no system call.
  */
 #ifndef HD_ROWS_H
 #define HD_ROWS_H
@@ -9,14 +9,15 @@
 #include "base/text.h"
 #include "cause/sums.h"
 
-/* The cause of a sample that found the thread blocked. */
+/* Returns the cause that a sample of a blocked thread shows. */
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *p);
 
-/* Adds time on a CPU to each kind whose code the thread ran. */
+/* Adds `ns`, a time on a CPU, to each cause that the running code shows, such as a garbage collector. */
 void hd_cause_add_code(const struct hd_probe *p, uint64_t ns, uint64_t ran_ns[HD_CAUSE_KINDS]);
 
-/* Writes the sentence of a kind that has time: "waited for a mutex held by thread 9131 (61% of the time)".
- * The share is absent where it is nearly all. `ran`: for code of this kind on a CPU, not for waits. */
+/* Writes the sentence of cause `kind`, which must have some of the time: "waited for a mutex held by
+ * thread 9131 (61% of the time)". The share in brackets is absent from 95 % on. `ran`: the sentence is
+ * about code on a CPU, not about waits. */
 void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind, bool ran);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 
-#define HELPERS_MAX 8u /* frames of helper libraries above the toolkit's */
+#define FRAMES_MAX 8u /* the number of innermost frames that are searched for a toolkit's function */
 
-/* Starts of file names, each with a NUL. A table of pointers would cost the watched process a relocation
- * each. */
+/* Prefixes of file names, with a NUL after each. Not an array of pointers, since the loader would have to
+ * relocate each pointer in the watched process. */
 static const char toolkits[] = "libgtk-\0libgdk\0libpango\0libcairo\0libpixman-\0libharfbuzz\0libfreetype\0"
                                "libfontconfig\0librsvg-\0libXft\0libQt5Gui\0libQt5Widgets\0libQt5Quick\0"
                                "libQt6Gui\0libQt6Widgets\0libQt6Quick\0libwx_\0libfltk\0libtk8\0";
@@ -39,10 +39,10 @@ void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32
                      struct hd_probe *out) {
     struct hd_evidence *seen = &out->evidence;
     char file[sizeof seen->name];
-    for (uint32_t i = 0; i < count && i < HELPERS_MAX && frames[i].script == 0; i++) {
+    for (uint32_t i = 0; i < count && i < FRAMES_MAX && frames[i].script == 0; i++) {
         int module = hd_modules_at(m, hd_frame_lookup_pc(&frames[i]));
         if (module < 0 || !hd_module_is_system(m, (uint32_t)module)) {
-            return; /* the program's code */
+            return; /* the program's own code runs, not a toolkit's */
         }
         hd_text_base_name(file, sizeof file, hd_module_path(m, (uint32_t)module));
         if (hd_toolkit_is_one(file)) {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds a running thread that is in layout, drawing or text code of a known toolkit. Worker; no allocation.
+ * Finds out whether a running thread executes layout, drawing or text code of a known GUI toolkit. On the
+ * worker thread; no allocation.
  *
- * The library of the innermost function decides. Functions of libc and of the libraries below all toolkits
- * work for their caller. A callback is the program's code.
+ * The library of the innermost function decides. Functions of libc and of helper libraries such as GLib are
+ * skipped, since they work for their caller. A callback counts as the program's code, even if a toolkit's
+ * function called it.
  */
 #ifndef HD_TOOLKIT_H
 #define HD_TOOLKIT_H
 
 #include "cause/probe_context.h"
 
-/* Fills out->evidence where the thread is in such code. */
+/* Fills out->evidence if the thread is in such code. Otherwise *out stays unchanged. */
 void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32_t count,
                      struct hd_probe *out);
 
-/* The file is a toolkit's, by its name. */
+/* True: the file name `file` is that of a toolkit's library. */
 bool hd_toolkit_is_one(const char *file);
 
 #endif

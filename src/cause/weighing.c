@@ -6,9 +6,9 @@
 #include "cause/rows.h"
 #include "os/syscall_table.h"
 
-/* ---- the vote for the wait that a sentence names ------------------------------------------------ */
+/* ---- the majority vote, which finds the wait that a sentence names --------------------------------- */
 
-/* The object of the call as a number: a lock's address, or a descriptor's kind. */
+/* The object that the thread waits for, as a number: a lock's address, or the kind of a descriptor. */
 static uint64_t object_of(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_LOCK ? p->evidence.lock.address : hd_evidence_fd_kind(p);
 }
@@ -20,7 +20,8 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
            strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
 }
 
-/* A lock may change its owner between samples: the owners have a vote of their own. */
+/* Adds time to the vote of a lock's owners. The owners have a vote of their own, since a lock may change
+ * its owner between two samples. */
 static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     struct hd_lock_seen *kept = &best->probe.evidence.lock;
     if (owner == 0) {
@@ -37,7 +38,8 @@ static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     }
 }
 
-/* A thread waits for its children one after the other: the child with the longest time is kept. */
+/* Keeps the child that the thread waited for longest without a break. No vote is needed, since a thread
+ * waits for its children one after the other. */
 static void add_child(struct hd_cause_best *best, uint64_t ns, const struct hd_child_seen *child) {
     struct hd_child_seen *kept = &best->probe.child;
     if (child->pid == 0) {
@@ -86,8 +88,8 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* The wait of a blocked sample. After a stop and a continue the kernel shows a wait with a time-out as
- * restart_syscall, without arguments: the sample before names the call. */
+/* Returns the sample that names the call of a blocked thread. After SIGSTOP and SIGCONT, the kernel shows
+ * a wait with a time-out as restart_syscall, without arguments. Then an earlier sample names the call. */
 static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_probe *p) {
     if (!hd_syscall_is_restart(p->syscall_nr) || s->call.for_ns == 0) {
         s->call = *p;
@@ -95,9 +97,9 @@ static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_p
     return &s->call;
 }
 
-/* The time without a CPU that a sample may stand for. The kernel sometimes counts a whole sleep as such time,
- * where it moved the sleeping thread to another CPU. Then a blocked sample has more of it than the time that
- * passed. */
+/* The time that the thread waited for a CPU, or 0 where the kernel's value cannot be true. When the kernel
+ * moves a sleeping thread to another CPU, it sometimes counts the whole sleep as such a wait. The value of
+ * a blocked sample is then larger than the time that passed. */
 static uint64_t delay_of(const struct hd_probe *p) {
     bool blocked = p->state == HD_RUN_BLOCKED || p->state == HD_RUN_UNINTERRUPTIBLE;
     return blocked && p->delay_ns > p->for_ns + p->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : p->delay_ns;
@@ -108,8 +110,9 @@ static void add_running(struct hd_cause_sums *s, uint64_t ns, const struct hd_pr
     hd_cause_add_code(p, ns, s->ran_ns);
 }
 
-/* The kernel updates its statistics when it switches threads, not while a thread runs or waits for a CPU.
- * Growth that exceeds this sample's time belongs to an earlier sample, whose rest counted as running. */
+/* Corrects earlier samples by statistics that come late. The kernel updates its statistics when it
+ * switches threads, not while a thread runs or waits for a CPU. Growth that exceeds this sample's time
+ * therefore belongs to an earlier sample. That sample counted as running, without proof. */
 static void confirm(struct hd_cause_sums *s, const struct hd_probe *p, uint64_t late_delay_ns,
                     uint64_t late_cpu_ns) {
     uint64_t ns = least(late_delay_ns, s->assumed_ns);

@@ -15,8 +15,9 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-#define TERMINAL_DEPTH 4 /* generations of processes that are searched for one that reads the terminal */
-#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* start times in /proc have a resolution of 10 ms */
+/* The number of generations that are searched for a process that reads the terminal. */
+#define TERMINAL_DEPTH 4
+#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* tolerance, since /proc has start times in steps of 10 ms */
 
 static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
     char path[32];
@@ -24,7 +25,8 @@ static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64
     return hd_proc_stat_read(ctx->proc_fd, path);
 }
 
-/* Writes the ids of the thread's newest children, some 80: the last ones of the list. */
+/* Writes the ids of the thread's newest children, about 80, as a list with blanks. The kernel lists the
+ * newest children last, so the loop drops ids from the front. */
 static void newest_children(const struct hd_probe_context *ctx, int tid, char *text, size_t size) {
     char path[48];
     size_t have = 0;
@@ -34,7 +36,7 @@ static void newest_children(const struct hd_probe_context *ctx, int tid, char *t
     while (fd >= 0 && (n = hd_os.read(fd, text + have, size - 1 - have)) > 0) {
         have += (size_t)n;
         size_t drop = have > size / 2 ? have - size / 2 : 0;
-        for (; drop > 0 && drop < have && text[drop - 1] != ' '; drop++) { /* up to a whole id */
+        for (; drop > 0 && drop < have && text[drop - 1] != ' '; drop++) { /* drops whole ids only */
         }
         have -= drop;
         memmove(text, text + drop, have);
@@ -65,7 +67,7 @@ void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16
     hd_os_close(fd);
     memset(name, 0, 16);
     if (n > 1) {
-        memcpy(name, comm, (size_t)n - 1 < 16 ? (size_t)n - 1 : 15); /* ends with a newline */
+        memcpy(name, comm, (size_t)n - 1 < 16 ? (size_t)n - 1 : 15); /* the file ends with a newline */
     }
 }
 
@@ -82,7 +84,7 @@ static bool has_terminal(const struct hd_proc_stat *own, const struct hd_proc_st
     return p->alive && own->terminal != 0 && p->terminal == own->terminal && p->group == own->terminal_group;
 }
 
-/* The thread reads the terminal, or waits for it among other descriptors. */
+/* True: the thread reads the terminal, or polls a set of descriptors that contains the terminal. */
 static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     struct hd_capture c;
     struct hd_evidence unused;
@@ -99,8 +101,9 @@ static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     return found;
 }
 
-/* Process `pid` uses the terminal, or its newest child does, and so on: a shell starts the program that the
- * user types to. The context reads each of them in turn, by its folder in /proc and its memory. */
+/* True: process `pid` uses the terminal, or its newest child does, or a newer generation. A shell, for
+ * example, starts the program that the user types to. While the function runs, `ctx` refers to each of
+ * these processes in turn. */
 static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const struct hd_proc_stat *own) {
     int proc_fd = ctx->proc_fd, mem_fd = ctx->mem_fd;
     bool found = false;
@@ -124,8 +127,9 @@ static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const stru
     return found;
 }
 
-/* The child's standard output is the pipe; for a thread that writes, its standard input. The link's text
- * overwrites the path. A link to a file starts with a slash; a link to a pipe ends with a bracket. */
+/* True: the standard output of process `pid` is the pipe with inode `pipe`. `input`: tests the standard
+ * input instead, since the watched thread writes into the pipe. The link's text overwrites the path, and
+ * ends without a NUL. The bracket at the end of a pipe's link ends the number. */
 static bool has_pipe(const struct hd_probe_context *ctx, uint64_t pid, uint64_t pipe, bool input) {
     char path[48];
     uint64_t number;

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the child that a thread waits for, and whether a child uses the terminal. Worker; no allocation.
+ * Finds the child process that a thread waits for, and finds out whether a child uses the terminal. On the
+ * worker thread; no allocation.
  */
 #ifndef HD_CHILD_H
 #define HD_CHILD_H
 
 #include "cause/probe_context.h"
 
-/* Fills out->child: the newest child of thread `tid` that was started since `since_ns` (CLOCK_MONOTONIC) and
- * is alive.
+/* Fills out->child with the child that thread `tid` may wait for, by the call and the descriptor in *out.
+ * This is the newest living child that was started since `since_ns` (CLOCK_MONOTONIC).
  *
- * At a pipe it is the child that has the other end, of whatever age. Where no child has that end, a child
- * that has ended counts too: `daemon &` in Perl's backticks leaves the end to a grandchild.
+ * If the thread waits at a pipe, this is the child at the other end of the pipe, of any age. If no child is
+ * there, a child that has ended counts too: `daemon &` in Perl's backticks leaves that end to a grandchild.
  *
- * Sets not_a_hang where a child has the terminal. X */
+ * Sets out->not_a_hang if a child uses the terminal: the user then works with the child. */
 void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, struct hd_probe *out);
 
-/* The child that the call names; `newest` where the call waits for any. */
+/* Returns the process id of the child that the call in `c` names, or `newest` if the call waits for any
+ * child. */
 int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                          int32_t newest);
 
-/* The call is a clone that returns when the child has memory of its own, or has ended. No other clone waits.
- */
+/* True: the call is a vfork, in the form of a clone: it returns once the child has called exec or has
+ * ended. Other clones do not wait for the child. */
 bool hd_child_by_vfork(const struct hd_probe_context *ctx, const struct hd_capture *c);
 
-/* Writes the name of the child's program; empty where the child is gone. */
+/* Writes the name of the child's main thread (comm); empty if the child is gone. */
 void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16]);
 
 #endif

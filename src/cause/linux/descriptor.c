@@ -12,16 +12,18 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-/* The kind of a socket by the protocol's name, an attribute that the kernel gives for a whole path only.
- * Where the path does not resolve (another root, no /proc), the kernel's socket monitor knows local sockets.
- * Most of the others are the network's. */
+/* Returns the kind of a socket by the protocol's name, an extended attribute that the kernel gives only
+ * for an absolute path. That path may not resolve (another root folder, no /proc). Then the kernel's
+ * sock_diag interface still knows local sockets, and all others count as network sockets. */
 static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64_t inode) {
-    static const char of_network[][5] = {"TCP",  "UDP",  "RAW", "MPTC",
-                                         "SCTP", "PING", "AF_V"}; /* and TCPv6, UDP-Lite, AF_VSOCK … */
+    /* Prefixes, which fit TCPv6, UDP-Lite and AF_VSOCK too. */
+    static const char of_network[][5] = {"TCP", "UDP", "RAW", "MPTC", "SCTP", "PING", "AF_V"};
     char path[96], name[16] = {0};
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);
-    hd_text_str(&t, "/proc/thread-self/fd/"); /* our threads have private descriptor tables */
+    hd_text_str(
+        &t,
+        "/proc/thread-self/fd/"); /* `self` would be wrong: our threads have descriptor tables of their own */
     hd_text_i64(&t, proc_fd);
     hd_text_str(&t, "/");
     hd_text_str(&t, path_in_proc);
@@ -37,7 +39,7 @@ static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64
     return hd_proc_starts_with(name, "UNIX") ? HD_FD_UNIX : HD_FD_OTHER;
 }
 
-/* A serial port is not a terminal: /dev/ttyUSB0, ttyS0. */
+/* A serial port, such as /dev/ttyUSB0 or ttyS0, does not count as a terminal. */
 static bool is_terminal(const char *link) {
     uint64_t number;
     return hd_proc_starts_with(link, "/dev/pts/") || strcmp(link, "/dev/console") == 0 ||
@@ -52,7 +54,7 @@ enum hd_fd_kind hd_descriptor_device_kind(const char *path) {
     return is_terminal(path) ? HD_FD_TTY : HD_FD_OTHER;
 }
 
-/* Memory has links that look like paths. */
+/* The links of shared memory look like paths, but name no file. */
 static bool is_memory(const char *link) {
     return hd_proc_starts_with(link, "/memfd:") || hd_proc_starts_with(link, "/dmabuf:") ||
            hd_proc_starts_with(link, "/SYSV");
@@ -64,7 +66,7 @@ static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
 }
 
 enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evidence *out) {
-    char path[48], link[PATH_MAX]; /* a long path counts by its end */
+    char path[48], link[PATH_MAX]; /* large enough for each path, since the base name is at the end */
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link - 1);
     if (n <= 0) {
@@ -103,10 +105,11 @@ void hd_descriptor_find(int proc_fd, int tid, int fd, struct hd_evidence *out) {
     out->descriptor.kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, fd, out);
 }
 
-/* Names in Linux 5.10 to 6.18. Pipes (fs/pipe.c, fs/splice.c): pipe_read, anon_pipe_write (since 6.15),
- * pipe_wait_readable, pipe_release, wait_for_partner, ipipe_prep. FUSE (fs/fuse/dev.c): request_wait_answer,
- * or a function fuse_… that it is inlined into. Sockets (net/core/sock.c): sock_alloc_send_pskb, and
- * wait_woken, in which all of TCP waits (sk_wait_event in net/sock.h). */
+/* The list has parts of names of kernel functions, from Linux 5.10 to 6.18. Pipes (fs/pipe.c,
+ * fs/splice.c): pipe_read, anon_pipe_write (since 6.15), pipe_wait_readable, pipe_release,
+ * wait_for_partner, ipipe_prep. FUSE (fs/fuse/dev.c): request_wait_answer, or the function fuse_… that the
+ * compiler has inlined it into. Sockets (net/core/sock.c): sock_alloc_send_pskb, and wait_woken, in which
+ * all of TCP waits (sk_wait_event in net/sock.h). */
 enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
     static const struct {
         char part[12];
@@ -125,13 +128,18 @@ enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
     return HD_FD_NONE;
 }
 
-/* A call may copy between a file and another descriptor. A wait that no signal ends is for the file, and each
- * other wait is for the other descriptor, unless the wait channel says which. In a wait that no signal ends
- * the process at the other end of a socket is not the cause: the inode is dropped.
+/* A call such as sendfile copies between a file and another descriptor. The wait channel may show which of
+ * the two the thread waits for. If not, a wait that no signal ends is for the file, and any other wait is for
+ * the other descriptor.
  *
- * A descriptor that the call closes is gone before the wait, so only the wait channel is left. A thread that
- * waits for a pipe's lock waits for an end of the pipe, as the lock's owner does. The sample then counts as
- * one that a signal ends. */
+ * If the thread waits for a file, the process at the other end of a socket is not the cause: the inode
+ * becomes 0.
+ *
+ * A call that closes a descriptor frees the descriptor's number before it waits. So only the wait channel
+ * shows the kind.
+ *
+ * No signal ends a wait for a pipe's lock. But the lock's owner waits for the other end of the pipe, in a
+ * wait that a signal ends. The sample therefore counts as such a wait. */
 void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_probe *out) {
     struct hd_evidence *seen = &out->evidence;
     struct hd_descriptor_seen *d = &seen->descriptor;

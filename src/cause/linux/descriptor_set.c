@@ -9,7 +9,7 @@
 #include "os/linux/proc_stat.h"
 #include "os/os.h"
 
-/* The members of an epoll instance, from its fdinfo: lines "tfd:        8 events: ...". */
+/* Writes the descriptors of an epoll instance, from its file in fdinfo: lines "tfd:        8 events: ...". */
 static int epoll_members(const struct hd_probe_context *ctx, int tid, int epfd, int *fds) {
     char text[2048];
     int count = hd_proc_read_epoll(ctx->proc_fd, tid, epfd, text, sizeof text) > 0 ? 0 : -1;
@@ -94,8 +94,9 @@ static uint64_t parent_of(const struct hd_probe_context *ctx, uint64_t pid) {
     return hd_proc_stat_read(ctx->proc_fd, path).parent;
 }
 
-/* In a set a network peer counts more than a local one, that more than a child, and that more than a pipe.
- * Where the set has an event descriptor, the thread does not wait for the child only. */
+/* Takes the descriptor of the highest rank: a network socket, else a local socket, a child's pidfd, a
+ * pipe, and so on. If the set has an event descriptor, a child does not count: the thread then waits for
+ * other events too. */
 void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                             struct hd_probe *out) {
     static const uint8_t rank[] = {
@@ -104,7 +105,9 @@ void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const s
     struct hd_descriptor_seen *d = &out->evidence.descriptor;
     int fds[HD_SET_DESCRIPTORS_MAX];
     int count = hd_descriptor_set_members(ctx, tid, c, fds);
-    uint64_t socket = 0; /* inode of the descriptor kept, or a pidfd's process */
+    /* Identifies the descriptor that has the highest rank so far: an inode, or a pidfd's process. 0:
+     * several have that rank. */
+    uint64_t kept = 0;
     bool events = false;
     out->evidence.kind = count != 0 ? HD_EVIDENCE_DESCRIPTOR : HD_EVIDENCE_NONE;
     for (int i = 0; i < count; i++) {
@@ -116,16 +119,17 @@ void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const s
         }
         if (rank[kind] > rank[d->kind]) {
             d->kind = (uint8_t)kind;
-            socket = d->inode;
-        } else if (kind == d->kind && d->inode != socket) {
-            socket = 0; /* several of the kind: the set names no peer */
+            kept = d->inode;
+        } else if (kind == d->kind && d->inode != kept) {
+            kept = 0; /* several descriptors of this kind: no single peer */
         }
     }
     if (events && d->kind == HD_FD_PROCESS) {
         d->kind = HD_FD_EVENT;
-        socket = 0;
+        kept = 0;
     }
-    out->child.pid = d->kind == HD_FD_PROCESS ? (int32_t)socket : 0;
-    d->inode = socket;
-    out->evidence.name[0] = '\0'; /* the set names no file */
+    out->child.pid = d->kind == HD_FD_PROCESS ? (int32_t)kept : 0;
+    d->inode = kept;
+    /* hd_descriptor_kind may have written a file's name, but no single file is the cause. */
+    out->evidence.name[0] = '\0';
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file of a call that names it by path or by descriptor. Worker; no allocation.
+ * Finds the file that a system call works on, by a path or a descriptor in its arguments. On the worker
+ * thread; no allocation.
  */
 #ifndef HD_FILE_H
 #define HD_FILE_H
 
 #include "cause/probe_context.h"
 
-/* Fills the kind of descriptor and the file's name. Calls such as fstat count as calls by path and may lack
- * one: then their descriptor names the file. */
+/* Fills *out with the kind of file and the file's base name. A call such as newfstatat takes a path, but
+ * may have an empty one: then its descriptor names the file. */
 void hd_file_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                   struct hd_evidence *out);
 

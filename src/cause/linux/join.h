@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the thread that a thread waits for in pthread_join. Worker; no allocation.
+ * Finds the thread that a pthread_join waits for. On the worker thread; no allocation.
  *
- * libc waits in a futex on the id in the other thread's descriptor; the kernel clears the id when that thread
- * has ended (CLONE_CHILD_CLEARTID). Our own thread's descriptor shows the id's offset. A descriptor starts
- * with pointers to itself (tcbhead_t, glibc's sysdeps/x86_64/nptl/tls.h), and these prove that the futex is
- * in one. A libc without such pointers gives no evidence.
+ * libc keeps a thread descriptor for each thread (struct pthread), which has the thread's id. In
+ * pthread_join, a thread waits in a futex on that id. The kernel clears the id when the thread ends
+ * (CLONE_CHILD_CLEARTID). The descriptor of our own thread shows the id's offset.
+ *
+ * In glibc, the descriptor starts with pointers to itself (tcbhead_t, sysdeps/x86_64/nptl/tls.h). Such
+ * pointers before a futex prove that the futex is the id in a descriptor. Without such pointers, in another
+ * libc, no thread is found.
  */
 #ifndef HD_JOIN_H
 #define HD_JOIN_H
 
 #include "cause/probe_context.h"
 
-/* Reads the descriptor of the calling thread, whose id is `own_tid`. */
+/* Finds the offsets in the descriptor of the calling thread, and stores them in *ctx. `own_tid`: the id of
+ * the calling thread. */
 void hd_join_init(struct hd_probe_context *ctx, int own_tid);
 
-/* The thread that the call waits for; 0: none, or unknown. */
+/* Returns the id of the thread that the call in `c` waits for; 0: none, or unknown. */
 int hd_join_target(const struct hd_probe_context *ctx, const struct hd_capture *c);
 
 #endif

@@ -4,7 +4,7 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-#define INNERMOST 6 /* most frames between the program's call of a lock and the kernel */
+#define INNERMOST 6 /* the number of innermost frames that are searched for a function of a lock */
 
 /* clang-format off */
 #define LOCKS(X) \
@@ -34,11 +34,11 @@
 static const char symbols[] = LOCKS(SYMBOL);
 static const struct {
     uint8_t kind;
-    bool glibc; /* counts only in glibc: a program may have a function of that name */
+    bool glibc; /* true: counts only in libc, since a program may have a function of that name */
 } functions[] = {LOCKS(KIND)};
 
-/* sem_wait and its variants jump to a function that waits until the count is not 0. That function has no
- * exported name, and is right before its caller in memory. */
+/* True: `start` is the function in which sem_wait and its variants wait for a count above 0. It has no
+ * exported name, but lies right before its caller in memory. */
 static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t start) {
     enum {
         CODE_BYTES = 512
@@ -53,8 +53,8 @@ static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t sta
     return false;
 }
 
-/* g_mutex_lock jumps to a function that waits and has no exported name. The waiting function of a bit lock
- * has one. */
+/* True: the thread waits for GLib's mutex. g_mutex_lock jumps to a function without an exported name. So
+ * the function's module and the futex's value have to identify it. */
 static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture *c,
                           const struct hd_frame *frames, uint32_t count) {
     enum {
@@ -65,8 +65,9 @@ static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture 
            hd_module_symbol(ctx->modules, (uint32_t)module, "g_mutex_lock") != 0;
 }
 
-/* No function of the list calls back into the program. Where one calls another, the outermost counts: a
- * library makes its locks of libc's. */
+/* Returns the kind of lock by the functions on the stack. If one listed function calls another, the
+ * outermost counts: a library builds its locks on libc's. No listed function calls back into the program,
+ * so all listed functions on the stack are about one lock. */
 static enum hd_lock_kind kind_of(struct hd_probe_context *ctx, const struct hd_capture *c,
                                  const struct hd_frame *frames, uint32_t count) {
     enum hd_lock_kind kind = HD_LOCK_UNKNOWN;
@@ -89,8 +90,9 @@ static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
     return hd_proc_read_task(ctx->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
 }
 
-/* The owner in the words after the futex: glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t
- * (struct_rwlock.h). A writer waits for another word than a reader does. */
+/* Returns the id of the thread that has the lock, from the words that follow the futex in memory; 0: none.
+ * The layout is that of glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t
+ * (struct_rwlock.h). A writer's futex is another word of a read-write lock than a reader's. */
 static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
     enum {
         FUTEX_CONTENDED = 2,
@@ -107,7 +109,7 @@ static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
         return word[0] == FUTEX_CONTENDED ? word[MUTEX_OWNER] : 0;
     }
     if ((c->syscall_args[2] & WRITER_PRESENT) == 0 || word[0] != (uint32_t)c->syscall_args[2]) {
-        return 0; /* a writer waits for readers */
+        return 0; /* a writer waits until the readers are gone */
     }
     return word[kind == HD_LOCK_READ ? OWNER_OF_PHASE : OWNER_OF_WRITERS];
 }
@@ -117,15 +119,16 @@ static bool is_ownable(enum hd_lock_kind kind) {
 }
 
 int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_capture *c, enum hd_lock_kind kind,
-                      bool is_one) {
+                      bool was_owned) {
     uint32_t owner = is_ownable(kind) ? owner_word(kind, c) : 0;
     if (owner != 0 && ctx->thread_called != NULL) {
         owner = (uint32_t)ctx->thread_called(ctx->thread_arg, (int)owner);
     }
-    return owner != 0 && (is_one || thread_lives(ctx, owner)) ? (int)owner : 0;
+    return owner != 0 && (was_owned || thread_lives(ctx, owner)) ? (int)owner : 0;
 }
 
-/* The writer that is next waits until the readers are gone. glibc stores their number, not their ids. */
+/* Returns the number of readers that a writer waits for; 0: none, or unknown. Only the next writer waits
+ * for readers. glibc stores their number, not their ids. */
 static uint32_t readers_of(const struct hd_probe_context *ctx, const struct hd_capture *c) {
     enum {
         USED = 2,

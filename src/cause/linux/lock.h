@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the kind of lock that a thread waits for, and the thread that has the lock. Worker; no allocation.
+ * Finds the kind of lock that a thread waits for, and the thread that has the lock. On the worker thread; no
+ * allocation.
  *
- * The functions on the stack show the kind. Only glibc's mutexes and read-write locks store their owner. The
- * owner is at a fixed distance from the futex's word, and the capture has copied the words there.
+ * The functions on the stack show the kind. Only glibc's mutexes and read-write locks store their owner, at a
+ * fixed distance from the futex. The capture has copied the words there.
  */
 #ifndef HD_LOCK_H
 #define HD_LOCK_H
 
 #include "cause/probe_context.h"
 
-/* Fills the lock of a thread that waits in a futex, but for the address, joined_tid and gil. */
+/* Fills *out for a thread that waits in a futex call. The caller sets the address, joined_tid and gil. */
 void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count, struct hd_lock_seen *out);
 
-/* The owner of the lock that a thread with these frames waits for; 0: unknown. */
+/* Returns the id of the thread that has the lock; 0: unknown. `frames`: the stack of the thread that
+ * waits. */
 int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count);
-/* The owner of a lock of a known kind. `is_one`: an earlier capture had an owner, so one that has ended
- * meanwhile counts. */
+/* Like hd_lock_owner, for a lock of a known kind. `was_owned`: an earlier capture found a living owner, so
+ * an owner that has ended since then counts too. */
 int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_capture *c, enum hd_lock_kind kind,
-                      bool is_one);
+                      bool was_owned);
 
 #endif

@@ -15,11 +15,11 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-/* A server's table of connections may be long. The limit counts CPU time: on a busy machine, elapsed time
- * says nothing of the work. */
+/* The limit of a search, since a server may have many connections. The limit is in CPU time: on a busy
+ * machine, elapsed time does not show how much work was done. */
 #define TABLE_CPU_NS_MAX (20 * HD_NS_PER_MS)
 
-/* ---- tables of /proc: "  1: 0100007F:D3DC 0100007F:1538 01 … inode …" ------------------------- */
+/* ---- tables such as /proc/net/tcp: "  1: 0100007F:D3DC 0100007F:1538 01 … inode …" ---------------- */
 
 static const char *skip_fields(const char *p, unsigned n) {
     for (; *p == ' '; p++) {
@@ -58,7 +58,7 @@ static void add_group(struct hd_text *t, const uint8_t *group) {
     }
 }
 
-/* The longest run of zero groups is a "::" (RFC 5952). */
+/* Writes "::" for the longest sequence of zero groups (RFC 5952). */
 static void add_ipv6(struct hd_text *t, const uint8_t *address) {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     unsigned best = 8, best_length = 1;
@@ -101,7 +101,8 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     if (words != 1 && words != 4) {
         return false;
     }
-    uint32_t address[4] = {0}, port; /* the bytes of the packet, read as words of this CPU */
+    /* The address is in network byte order: the table prints four bytes each as one number of this CPU. */
+    uint32_t address[4] = {0}, port;
     for (size_t i = 0; i < words; i++) {
         parse_hex(remote + 8 * i, 8, &address[i]);
     }
@@ -121,7 +122,8 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     return true;
 }
 
-/* The next read completes a line that the buffer's end cuts. */
+/* Searches the open table `fd` for the socket. If the buffer cuts a line, the next read completes the
+ * line. */
 static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *out, size_t size) {
     char text[4096];
     size_t have = 0;
@@ -138,7 +140,7 @@ static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *ou
         }
         have -= (size_t)(line - text);
         if (have == sizeof text - 1) {
-            return false; /* no line is so long */
+            return false; /* longer than any line of such a table */
         }
         memmove(text, line, have);
     }
@@ -164,9 +166,9 @@ bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t siz
 /* ---- local sockets: the kernel's socket monitor ------------------------------------------------ */
 
 struct unix_reply {
-    uint32_t peer; /* inode, 0: none */
+    uint32_t peer; /* inode of the socket at the other end; 0: none */
     size_t name_bytes;
-    char name[112]; /* as bound; abstract ones begin with a NUL */
+    char name[112]; /* the name that the socket is bound to; an abstract name begins with a NUL */
 };
 
 static void read_attributes(const uint8_t *p, const uint8_t *end, struct unix_reply *out) {
@@ -236,7 +238,8 @@ uint32_t hd_peer_inode_of_unix(uint64_t inode) {
     return found ? own.peer : 0;
 }
 
-/* A client's end has no name; the end that its server accepted has the name that the server is bound to. */
+/* Only a server's end of a connection has a name: the name that the server is bound to. A client's end has
+ * none. */
 bool hd_peer_of_unix(uint64_t inode, char *out, size_t size) {
     struct unix_reply own, peer;
     int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);

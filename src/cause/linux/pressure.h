@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel's pressure statistics (PSI): how long tasks waited for memory, a CPU or a disk. And the memory
- * of the process's control group, with its limit. A kernel may have neither. Worker; no allocation.
+ * Reads the kernel's pressure statistics (PSI): how long tasks waited for memory, a CPU or a disk. Reads also
+ * the memory of the process's control group and its limit. A kernel may have neither. On the worker thread;
+ * no allocation.
  */
 #ifndef HD_PRESSURE_H
 #define HD_PRESSURE_H
@@ -10,11 +11,11 @@
 
 void hd_pressure_init(struct hd_probe_context *ctx);
 
-/* The time, since the group exists, in which some task of the group waited; of the whole machine where the
- * group has no such file. */
+/* Reads the time in which some task of the control group waited, since the group exists. If the group has
+ * no such file, reads the time of the whole machine. */
 void hd_pressure_read(const struct hd_probe_context *ctx, uint64_t stall_ns[HD_PRESSURES]);
 
-/* The memory of the group, and its limit; both 0: no limit. */
+/* Reads the memory of the group and its limit, in bytes; both 0: the group has no limit. */
 void hd_pressure_memory(const struct hd_probe_context *ctx, uint64_t *used, uint64_t *limit);
 
 #endif

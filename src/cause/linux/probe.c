@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The object of each query may be gone the next moment: a query that fails gives no evidence, and is no
- * error.
+ * A thread, descriptor or process may be gone before a query reads it. So a query that fails gives no
+ * evidence, and is no error.
  */
 #include "cause/probe.h"
 
@@ -47,7 +47,7 @@ void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules
     hd_throttled_init(ctx);
 }
 
-/* One capture, as each function below reads it. */
+/* The arguments of hd_probe_read, for the functions below. */
 struct sample {
     struct hd_probe_context *ctx;
     int tid;
@@ -71,7 +71,8 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_pro
     }
 }
 
-/* The peer of a request is the peer of the thread that reads the reply. */
+/* Finds a request on the stack, such as a D-Bus call. Its peer is the peer of the library's thread that
+ * reads the reply. */
 static void find_reply(const struct sample *s, struct hd_probe *out) {
     struct hd_probe_context *ctx = s->ctx;
     struct hd_capture call;
@@ -85,7 +86,7 @@ static void find_reply(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* The peer of the descriptor, or the child that the thread waits for. */
+/* Finds the process that the thread waits for: the peer of the descriptor, or a child. */
 static void find_process(const struct sample *s, struct hd_probe *out) {
     find_peer(s->ctx, s->tid, out);
     int32_t named = out->child.pid;
@@ -112,8 +113,8 @@ static void find_set(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* A shell may wait for a semaphore that its SIGCHLD handler posts: not a hang while a child has the terminal.
- */
+/* A wait for a lock is no hang while a child has the terminal, unless a thread has the lock. A shell, for
+ * example, waits for a semaphore that its SIGCHLD handler posts. */
 static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
     struct hd_probe child = {0};
     if (!hd_evidence_lock(out)->owned) {
@@ -122,7 +123,8 @@ static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* A file's lock has no known owner: most often another process has it. */
+/* Fills the evidence of a wait for a futex or a file's lock. The owner of a file's lock is unknown, and
+ * most often is another process. */
 static void find_lock(const struct sample *s, struct hd_probe *out) {
     const struct hd_capture *c = s->capture;
     if (c->syscall_nr == SYS_futex) {

@@ -14,8 +14,9 @@ enum library {
     LIBC_RESOLVER
 };
 
-/* The reply in words, and the name of the thread that reads it; empty: the requesting thread does. Bytes, not
- * pointers: each pointer would cost the watched process a relocation. */
+/* For each library: the reply in words for the user, and the name of the library's thread that reads the
+ * reply. An empty name: no thread with a known name reads it. Arrays of bytes, since the loader would have
+ * to relocate each pointer in the watched process. */
 static const struct {
     char awaited[24], thread[16];
 } libraries[] = {
@@ -26,9 +27,12 @@ static const struct {
     [QXCB] = {"a reply of the X server", "QXcbEventQueue"},
 };
 
-/* Exported names: the process has no addresses of other functions. The second column is the name for the
- * user, where that is another one. The lookup below g_socket_client_connect has no exported name on the
- * stack. gethostbyname calls gethostbyname_r; gethostbyaddr and getnameinfo call gethostbyaddr_r. */
+/* The functions that wait for a reply. All are exported, since other functions have no address in the memory
+ * of the process. The second column is the name for the user, if it is another one.
+ *
+ * The name lookup in g_socket_client_connect has no exported name, so its caller is listed. There is no
+ * row for gethostbyname, which calls gethostbyname_r, nor for gethostbyaddr and getnameinfo, which call
+ * gethostbyaddr_r. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("g_bus_get_sync", "", GDBUS) \
@@ -80,8 +84,9 @@ static bool in_one_folder(const char *a, const char *b) {
            memchr(b + folder, '/', strlen(b + folder)) == NULL;
 }
 
-/* The function calls into its folder's libraries, the system's, the preload and the module of the call. A
- * frame of any other module is a callback, which may wait for anything. */
+/* True: a callback of the program is on the stack between the request and the wait, and may wait for
+ * anything. A frame is no callback if its module is a system library, or is in the folder of the request's
+ * library. The module that makes the system call, such as the preload, is no callback either. */
 static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint32_t requests) {
     int library = module_of(m, &frames[requests]), call = module_of(m, &frames[0]);
     for (uint32_t i = 0; i < requests; i++) {
@@ -116,7 +121,9 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
     enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
     if (socket != (library == LIBC_RESOLVER)) {
-        return NULL; /* a library's thread has its socket; only libc's resolver uses one of this thread */
+        /* Only libc's resolver waits at a socket of the requesting thread. All other requests wait for a
+         * library's thread, which has the socket. */
+        return NULL;
     }
     const char *request = hd_functions_name(shown, (uint32_t)found);
     out->peer.request = request[0] != '\0' ? request : hd_functions_name(symbols, (uint32_t)found);
