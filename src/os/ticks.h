@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cheapest clock: the CPU's time-stamp counter. Any thread; wait-free; async-signal-safe.
- * The CPU defines unit and origin; the monitor re-anchors the counter to CLOCK_MONOTONIC.
+ * The cheapest clock: the CPU's time-stamp counter. Any thread; wait-free; async-signal-safe. The counter's
+ * unit and start depend on the CPU, so the monitor relates the counter to CLOCK_MONOTONIC again and again.
  */
 #ifndef HD_TICKS_H
 #define HD_TICKS_H
@@ -39,12 +39,12 @@ static inline bool hd_ticks_invariant(void) {
 #error "no time-stamp counter known for this machine: add it here"
 #endif
 
-/* `ns_per_tick_32`: fixed point, 32 fraction bits. */
+/* `ns_per_tick_32`: nanoseconds per tick as a fixed-point number with 32 fraction bits. */
 static inline uint64_t hd_ticks_to_ns(uint64_t ticks, uint64_t ns_per_tick_32) {
     return (uint64_t)(((unsigned __int128)ticks * ns_per_tick_32) >> 32);
 }
 
-/* a / b in fixed point, with 32 fraction bits. b is below 2^63. */
+/* Returns a / b as a fixed-point number with 32 fraction bits. b must be below 2^63. */
 uint64_t hd_clock_ratio_32(uint64_t a, uint64_t b);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock, from the vDSO that the kernel maps into every process. Not libc's clock_gettime: libfaketime, a
- * sanitizer or a test may interpose that, and the time would be wrong.
- * Reading a clock is async-signal-safe. hd_os_clock_init is not, and does not allocate.
+ * The clock, from the vDSO that the kernel maps into every process. Not libc's clock_gettime, which
+ * libfaketime, a sanitizer or a test may interpose: the time would be wrong.
+ *
+ * Reading a clock is async-signal-safe. hd_os_clock_init is not async-signal-safe, but does not allocate.
  */
 #include <elf.h>
 #include <link.h>
@@ -71,7 +72,8 @@ static bool vdso_read_headers(struct vdso *v, const char *base) {
     return v->symbols != NULL && v->strings != NULL;
 }
 
-/* No header has the number of symbols, so it comes from a hash table. Either table may be missing. */
+/* Returns the number of symbols, which no header has, from a hash table. One of the two hash tables may be
+ * missing. */
 static uint32_t vdso_symbol_count(const struct vdso *v) {
     if (v->sysv_hash != NULL) {
         return v->sysv_hash[1];
@@ -90,7 +92,7 @@ static uint32_t vdso_symbol_count(const struct vdso *v) {
     if (last < first) {
         return first;
     }
-    while ((chain[last - first] & 1) == 0) { /* bit 0 ends a chain */
+    while ((chain[last - first] & 1) == 0) { /* bit 0 marks the end of a chain */
         last++;
     }
     return last + 1;
@@ -113,7 +115,8 @@ static clock_function vdso_find_clock(const char *base) {
 }
 
 void hd_os_clock_init(void) {
-    if (__atomic_load_n(&hd_os.clock, __ATOMIC_RELAXED) == NULL) { /* racing callers store the same value */
+    /* Two threads may do this at the same time: both store the same value. */
+    if (__atomic_load_n(&hd_os.clock, __ATOMIC_RELAXED) == NULL) {
         clock_function found = vdso_find_clock((const char *)getauxval(AT_SYSINFO_EHDR));
         __atomic_store_n(&hd_os.clock, found, __ATOMIC_RELAXED);
     }
@@ -152,7 +155,7 @@ uint64_t hd_os_process_cpu_ns(void) {
 }
 
 uint64_t hd_clock_ratio_32(uint64_t a, uint64_t b) {
-    /* Bit by bit, since the code of a 128-bit division is longer than this function. */
+    /* Divides bit by bit, since the compiler's code for a 128-bit division is longer than this function. */
     uint64_t quotient = a / b, rest = a % b;
     for (unsigned bit = 0; bit < 32; bit++) {
         rest *= 2;

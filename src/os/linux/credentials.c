@@ -15,7 +15,8 @@
 
 #define BIT(capability) (1ULL << (capability))
 #define GROUPS_BYTES 3000
-#define STATUS_BYTES_MAX (1u << 20) /* more than the kernel's maximum of 65,536 groups needs */
+#define STATUS_BYTES_MAX \
+    (1u << 20) /* the most bytes to read, enough for the kernel's maximum of 65,536 groups */
 
 static uint64_t value_of(const char *p, unsigned base) {
     uint64_t value = 0;
@@ -25,8 +26,8 @@ static uint64_t value_of(const char *p, unsigned base) {
     return value;
 }
 
-/* The text after the key and one blank. Empty, so that a number is 0, where an old kernel has no such line.
- */
+/* Returns the text after the key and one blank. Returns an empty text, whose number is 0, if an old kernel
+ * has no such line. */
 static const char *line_of(const char *text, const char *key) {
     const char *line = hd_proc_find_line(text, key);
     return line != NULL && *line != '\0' ? line + 1 : "";
@@ -38,8 +39,9 @@ static void take_ids(const char *line, uint64_t ids[3]) {
     }
 }
 
-/* Reads ids and groups from the file's first piece. The hash covers a fixed part of a long line of groups:
- * the end of the piece moves with the length of the thread's name. */
+/* Reads ids and groups from the file's first piece. The hash covers only the first 3,000 characters of the
+ * groups, even if the piece has more. How many characters the piece has depends on the length of the
+ * thread's name. */
 static void take_first(const char *text, struct hd_credentials *out) {
     take_ids(line_of(text, "Uid:"), out->user);
     take_ids(line_of(text, "Gid:"), out->group);
@@ -66,8 +68,9 @@ void hd_credentials_open(int *main_fd, int *own_fd) {
     *own_fd = hd_os_open(AT_FDCWD, "/proc/thread-self/status");
 }
 
-/* A long line of groups separates the two pieces that are parsed. Pieces overlap by half a buffer, so that
- * the last piece has at least half a buffer and with it all lines after the groups. */
+/* Reads the file in pieces, and parses only the first and the last: a long line of groups may lie between.
+ * Pieces overlap by half a buffer, so the last piece has at least half a buffer. That is enough for all
+ * lines after the groups. */
 int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     char text[4096 + 1];
     long n = 4096;
@@ -86,7 +89,7 @@ int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     return hd_proc_find_line(text, "CapPrm:") != NULL ? 0 : -EPROTO;
 }
 
-/* True: one of the ids `own` is not among the ids `other`. */
+/* True: one of the ids in `own` is not in `other`. */
 static bool has_further_id(const uint64_t own[3], const uint64_t other[3]) {
     bool further = false;
     for (unsigned i = 0; i < 3; i++) {
@@ -124,7 +127,7 @@ void hd_credentials_lower(const struct hd_credentials *own, const struct hd_cred
     for (unsigned i = 0; i < HD_CAPS_SETS; i++) {
         remaining[i] = own->capabilities[i] & other->capabilities[i];
     }
-    /* Before capset: the drop from the bounding set needs CAP_SETPCAP, which capset may take away. */
+    /* The drop from the bounding set comes before capset. It needs CAP_SETPCAP, which capset may remove. */
     prctl_each(own->capabilities[HD_CAPS_BOUNDING] & ~remaining[HD_CAPS_BOUNDING], PR_CAPBSET_DROP, 0);
     prctl_each(own->capabilities[HD_CAPS_AMBIENT] & ~remaining[HD_CAPS_AMBIENT], PR_CAP_AMBIENT,
                PR_CAP_AMBIENT_LOWER);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Since 5.9 the kernel makes an empty table by close_range. Where that call is missing or denied, unshare
- * makes a copy of the program's table, and the copies are closed one by one. The program does not notice:
- * POSIX locks belong to a table. Other effects need the close of the last descriptor.
+ * Since Linux 5.9, close_range gives a thread an empty descriptor table. If that call is missing or denied,
+ * unshare copies the program's table, and then each descriptor of the copy is closed.
+ *
+ * The program does not notice these closes. It keeps its POSIX locks, since these belong to its own table.
+ * All other effects of a close occur only when the last copy of a descriptor is closed.
  */
 #include "os/linux/descriptor_table.h"
 
@@ -20,7 +22,7 @@
 #define SYS_open_tree 428
 #endif
 #define CLONE_TREE 1          /* OPEN_TREE_CLONE */
-#define NUMBERS_MAX (1 << 20) /* the kernel's default limit (fs.nr_open) */
+#define NUMBERS_MAX (1 << 20) /* the kernel's default limit of descriptor numbers (fs.nr_open) */
 
 int hd_private_table(void) {
     if (hd_syscall3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0) {
@@ -30,7 +32,7 @@ int hd_private_table(void) {
     return rc == 0 ? 1 : (int)rc;
 }
 
-/* -1: not a number, but "." or "..". */
+/* Returns the descriptor number that a folder's entry has as its name; -1 for "." and "..". */
 static int number_of(const char *name) {
     int number = 0;
     for (; *name >= '0' && *name <= '9'; name++) {
@@ -39,8 +41,9 @@ static int number_of(const char *name) {
     return *name == '\0' ? number : -1;
 }
 
-/* Closes the descriptors that /proc lists. A position in the listed folder is a descriptor's number, so a
- * close during the walk skips no entry. False: /proc cannot be read, or shows another thread's folder. */
+/* Closes the descriptors that /proc lists. The kernel continues the list by descriptor number, so a close
+ * in between skips no entry. False: /proc cannot be read, or the list lacks our own descriptor and is
+ * another thread's. */
 static bool close_listed(void) {
     _Alignas(struct dirent64) char entries[1024];
     int own = hd_os.open_at(AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -69,7 +72,8 @@ void hd_private_table_close_all(void) {
     }
 }
 
-/* Opens the folder through a detached mount (open_tree), at whose top ".." is the folder itself. */
+/* Opens the folder through a detached mount of the folder (open_tree). At the top of a mount, ".." is the
+ * same folder. */
 int hd_private_table_confine(int fd) {
     long tree = fd < 0 ? fd : hd_syscall3(SYS_open_tree, fd, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH);
     int confined = tree < 0 ? -1 : hd_os.open_at((int)tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A message does not name its sender: the manager gets the sender's process id from the kernel.
+ * A message does not name its sender, since the service manager gets the sender's process id from the kernel.
  */
 #include "os/linux/notify_socket.h"
 
@@ -19,7 +19,7 @@ int hd_notify_open(const char *address) {
         return -EINVAL;
     }
     memcpy(to.sun_path, address, n);
-    bool abstract = address[0] == '@'; /* such a name has no NUL: its length is the address's */
+    bool abstract = address[0] == '@'; /* an abstract name ends without a NUL, by the length of the address */
     to.sun_path[0] = abstract ? '\0' : '/';
     uint32_t bytes = (uint32_t)(offsetof(struct sockaddr_un, sun_path) + n + !abstract);
     int fd = hd_os.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

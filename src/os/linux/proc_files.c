@@ -117,7 +117,7 @@ int hd_proc_tasks_next(struct hd_proc_tasks *t) {
         }
         const struct dirent64 *e = (const struct dirent64 *)(const void *)(t->entries + t->at);
         uint64_t tid;
-        hd_proc_take_number(e->d_name, &tid); /* "." and ".." read as 0 */
+        hd_proc_take_number(e->d_name, &tid); /* the entries "." and ".." read as 0 */
         t->at += e->d_reclen;
         if (tid != 0) {
             return (int)tid;
@@ -131,7 +131,8 @@ void hd_proc_tasks_end(struct hd_proc_tasks *t) {
     t->fd = -1;
 }
 
-/* Since Linux 6.2 the folder's size is the count. Before, the size is 0, and the loop counts. */
+/* Since Linux 6.2 the size of the folder is the number of descriptors. Older kernels have 0 as its size,
+ * so the loop counts. */
 long hd_proc_open_count(int proc_fd, int tid) {
     char path[48];
     struct stat st;
@@ -155,7 +156,7 @@ long hd_proc_read_epoll(int proc_fd, int tid, int epoll, char *text, size_t size
     hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
     text[0] = '\0';
     int fd = hd_os_open(proc_fd, path);
-    /* The count is the last step before the read, so that few descriptors can open in between. */
+    /* The count comes just before the read, so that the thread can open few descriptors in between. */
     long count = fd >= 0 ? hd_proc_open_count(proc_fd, tid) : -1;
     long n = count >= 0 && count <= HD_FEW_OPEN ? hd_os.read(fd, text, size - 1) : -1;
     hd_os_close(fd);

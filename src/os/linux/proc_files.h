@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small files of /proc as texts, and the list of a process's threads. Any thread; no allocation, no lock. A
- * file whose process or thread has ended reads as empty. `dir` and `proc_fd` are descriptors of a folder
- * /proc/PID.
+ * Reads small files of /proc as texts, and the list of a process's threads. Any thread; no allocation, no
+ * lock. If the process or thread has ended, the text is empty. `dir` and `proc_fd` are descriptors of a
+ * folder /proc/PID.
  */
 #ifndef HD_PROC_FILES_H
 #define HD_PROC_FILES_H
@@ -16,44 +16,45 @@ void hd_proc_task_fd_path(char *path, size_t size, int tid, const char *folder, 
 /* Writes "../PID/FILE", relative to the folder of another process. */
 void hd_proc_process_path(char *path, size_t size, uint64_t pid, const char *file);
 
-/* Opens /proc/self/task/TID/FILE, for a thread that has no descriptor of /proc/self. A descriptor or a
- * negative errno value. */
+/* Opens /proc/self/task/TID/FILE, for a caller that has no descriptor of /proc/self. Returns a descriptor
+ * or a negative errno value. */
 int hd_proc_open_own_task(int tid, const char *file, int flags);
 
-/* Read at most `size` - 1 bytes by one read; always end the text with a NUL. Return bytes or a negative errno
- * value. */
+/* Read at most `size` - 1 bytes by one system call, and end the text with a NUL. Return the number of
+ * bytes or a negative errno value. After an error the text is empty. */
 long hd_proc_read(int dir, const char *path, char *text, size_t size);
 long hd_proc_read_task(int proc_fd, int tid, const char *file, char *text, size_t size);
 
 bool hd_proc_starts_with(const char *s, const char *prefix);
-/* The text after `key` in the first line that starts with `key`; NULL: no such line. */
+/* Returns the text after `key` in the first line that starts with `key`; NULL: there is no such line. */
 const char *hd_proc_find_line(const char *text, const char *key);
 
-/* Reads a decimal number after blanks; 0 where no digit follows. Returns the end of the number. */
+/* Reads the decimal number after blanks; 0 if no digit follows. Returns the end of the number. */
 const char *hd_proc_take_number(const char *p, uint64_t *out);
 
-/* Counts the numbers in a list of the kernel's form: "0-7", "0,2,4,6,8-15". */
+/* Counts the numbers in a list as the kernel prints it: "0-7", "0,2,4,6,8-15". */
 uint64_t hd_proc_count_listed(const char *list);
 
-/* The number of a thread's open descriptors; -1: cannot be read. A count above HD_FEW_OPEN may be too small.
- */
+/* Returns the number of open descriptors in a thread's table; -1: the kernel does not permit the read. A
+ * number above HD_FEW_OPEN may be too small. */
 #define HD_FEW_OPEN 256
 long hd_proc_open_count(int proc_fd, int tid);
-/* Reads the entries of an epoll instance: lines "tfd: 8 events: ...". Returns bytes. Refuses, by a negative
- * value and an empty text, while the thread has more than HD_FEW_OPEN descriptors. Reason: the kernel lists
- * all entries under a lock that epoll_ctl needs: below 0.1 ms for few entries, 10 ms for 20,000. */
+/* Reads the entries of an epoll instance: lines "tfd: 8 events: ...". Returns the number of bytes. While
+ * the thread has more than HD_FEW_OPEN descriptors, returns a negative value and an empty text. The kernel
+ * lists the entries under a lock that epoll_ctl needs: below 0.1 ms for few entries, 10 ms for 20,000. */
 long hd_proc_read_epoll(int proc_fd, int tid, int epoll, char *text, size_t size);
 
-/* A walk over the thread ids of a process. */
+/* The state of a walk over the thread ids of a process. */
 struct hd_proc_tasks {
     int fd;
     long bytes, at;
     _Alignas(8) char entries[2048];
 };
 
-/* A walk that stops before hd_proc_tasks_next has returned 0 must call hd_proc_tasks_end. */
+/* Starts a walk. If the caller stops before hd_proc_tasks_next has returned 0, the caller must call
+ * hd_proc_tasks_end. */
 void hd_proc_tasks_start(struct hd_proc_tasks *t, int proc_fd);
-/* The next thread's id; 0: the end, or the folder cannot be read. */
+/* Returns the next thread's id; 0: there is no further thread, or the folder cannot be read. */
 int hd_proc_tasks_next(struct hd_proc_tasks *t);
 void hd_proc_tasks_end(struct hd_proc_tasks *t);
 

@@ -8,7 +8,8 @@
 int hd_proc_status_value(int dir, const char *path, const char *key, char *value, size_t size) {
     char piece[512];
     size_t length = strlen(key), matched = 0, used = 0;
-    bool other = false, whole = false; /* the line is another one; it has ended */
+    bool other = false; /* the present line does not start with `key` */
+    bool whole = false; /* the wanted line is read to its end */
     int fd = hd_os_open(dir, path);
     long n = fd;
     while (fd >= 0 && !whole && (n = hd_os.read(fd, piece, sizeof piece)) > 0) {

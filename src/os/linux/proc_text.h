@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parsers of files of /proc/PID/task/TID. Pure functions on text that may be truncated anywhere; only
+ * Parses files of /proc/PID/task/TID. Pure functions on text that may be truncated anywhere; only
  * hd_proc_find_mapping reads a file. Any thread; async-signal-safe; no allocation, no lock.
  */
 #ifndef HD_PROC_TEXT_H
@@ -13,26 +13,26 @@
 
 enum hd_proc_where {
     HD_PROC_RUNNING, /* on a CPU, or runnable */
-    HD_PROC_BLOCKED, /* off the CPU: sp and pc are known */
-    HD_PROC_ENDED,   /* the thread has no stack any more */
+    HD_PROC_BLOCKED, /* off the CPU; sp and pc are valid */
+    HD_PROC_ENDED,   /* the thread has ended, and has no stack any more */
 };
 
 /* The file `syscall`. */
 struct hd_proc_syscall {
     enum hd_proc_where where;
-    int32_t nr; /* HD_SYSCALL_NONE: blocked outside of a system call, for example in a page fault */
+    int32_t nr; /* HD_SYSCALL_NONE: outside of a system call, for example in a page fault */
     uint64_t args[6];
     uint64_t sp;
     uint64_t pc;
 };
 
-#define HD_FILTERS_UNKNOWN UINT64_MAX /* at least one; Linux before 5.9 does not count filters */
+#define HD_FILTERS_UNKNOWN UINT64_MAX /* there are filters, but Linux before 5.9 does not say how many */
 
 /* The file `status`. */
 struct hd_proc_status {
-    uint64_t blocked;   /* bit n - 1: signal n */
-    uint64_t pending;   /* signals sent to the thread or to the process */
-    uint64_t voluntary; /* context switches */
+    uint64_t blocked;   /* bit n - 1 is set: signal n is blocked */
+    uint64_t pending;   /* the signals that are pending for the thread or the process, as bits too */
+    uint64_t voluntary; /* the number of context switches that the thread made itself, to wait */
     uint64_t involuntary;
     uint64_t filters; /* number of seccomp filters, which may kill the process for a system call */
 };
@@ -41,22 +41,22 @@ struct hd_proc_status {
 struct hd_proc_mapping {
     uint64_t start, end;
     bool readable, writable;
-    bool main_stack; /* named [stack] */
+    bool main_stack; /* true: the mapping's name is [stack] */
 };
 
-/* Each returns false for text of another form, and leaves *out unchanged then. */
+/* Each of these returns false if the text has another form, and then leaves *out unchanged. */
 bool hd_proc_parse_syscall(const char *text, size_t n, struct hd_proc_syscall *out);
 bool hd_proc_parse_schedstat(const char *text, size_t n, struct hd_sched *out);
 bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out);
 bool hd_proc_parse_mapping(const char *line, size_t n, struct hd_proc_mapping *out);
 
-/* The state for a letter of the file `stat`. R becomes "runnable": only schedstat distinguishes running from
- * runnable. */
+/* Returns the state for a letter of the file `stat`. The letter R gives "runnable", since only `schedstat`
+ * distinguishes running from runnable. */
 enum hd_run_state hd_proc_run_state(char letter);
 
-/* Finds the mapping that contains address `at`; for `at` 0, the main thread's stack. Stores the path of the
- * mapped file in `path` (empty: no file; NULL: not wanted). 0, -ENOENT: no such mapping, or a read's error.
- */
+/* Finds the mapping that contains address `at`; with `at` 0, the main thread's stack. Stores the path of
+ * the mapped file in `path`, empty if there is no file; `path` may be NULL. Returns 0, -ENOENT (no such
+ * mapping), or the error of a read. */
 int hd_proc_find_mapping(int maps_fd, uint64_t at, struct hd_proc_mapping *out, char *path, size_t bytes);
 
 #endif

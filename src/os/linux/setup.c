@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The set-up file: no other file maps memory or makes threads for the library. Runs at start and stop only,
- * so may call libc; src/allowed-symbols.txt lists what.
+ * The only file that maps memory or makes threads for the library. Its functions run only when a watch starts
+ * or stops, so they may call libc. src/allowed-symbols.txt lists the functions of libc.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +21,8 @@ void *hd_os_memory_take(size_t bytes) {
     if (hd_os_map_error(p) < 0) {
         return NULL;
     }
-    /* A forked child has no thread of Hangdog: zeros say "off", a copy would say "on". */
+    /* A forked child has no thread of Hangdog. Zeros mean "not watched"; a copy of this memory would mean
+     * "watched". */
     if (hd_os.advise(p, bytes, MADV_WIPEONFORK) < 0) {
         hd_os.unmap(p, bytes);
         return NULL;
@@ -69,24 +70,25 @@ static bool is_single_threaded(void) {
     return hd_os_single_threaded.flag[0] != NULL && *hd_os_single_threaded.flag[0] != 0;
 }
 
-/* libc puts the thread-local variables of all modules at the top of a thread's stack. No call returns their
- * size, so the new thread measures what is left of the stack. */
-#define STACK_BYTES_MIN (20 * 1024) /* our threads usually need 10 KiB, in the worst case below 16 KiB */
+/* libc puts the thread-local variables of all modules at the top of a thread's stack. No function returns
+ * their size, so the new thread measures how many bytes of the stack remain. */
+#define STACK_BYTES_MIN (20 * 1024) /* our threads need 10 KiB as a rule, and at worst less than 16 KiB */
 #define LIBC_STACK_BYTES (1024 * 1024)
 
-/* How the start of a thread ended; 0: not known yet. */
+/* The result of a thread's start; 0: not known yet. */
 enum start_result {
     STARTED = 1,
     STACK_TOO_SMALL,
     NO_PRIVATE_TABLE
 };
 
-/* Lies on the stack of the thread that starts another one. */
+/* The arguments and the result of a start. The struct lies on the stack of the starting thread, which may
+ * return as soon as `result` is set. */
 struct start {
     void *(*run)(void *);
     void *arg;
-    const uint8_t *stack; /* lowest address; NULL: libc allocates the stack */
-    int error;            /* positive errno value for NO_PRIVATE_TABLE, else 0 */
+    const uint8_t *stack; /* the stack's lowest address; NULL: libc allocates the stack */
+    int error;            /* a positive errno value for NO_PRIVATE_TABLE, otherwise 0 */
     _Atomic uint32_t result;
 };
 
@@ -96,8 +98,8 @@ static void close_copies(int table) {
     }
 }
 
-/* The preload may start a thread inside an interceptor of the thread sanitizer. There the sanitizer ignores
- * atomics, and would report `struct start` as a race. */
+/* Exempts a function from the thread sanitizer. The preload may start a thread inside a function that the
+ * sanitizer intercepts. There the sanitizer ignores atomics, and would report `struct start` as a race. */
 #define NO_THREAD_SANITIZER __attribute__((no_sanitize("thread")))
 
 /* The new thread's first function. */
@@ -110,19 +112,21 @@ NO_THREAD_SANITIZER static void *start_here(void *of) {
     int table = too_small ? 0 : hd_os.private_table();
     s->error = table < 0 ? -table : 0;
     atomic_store(&s->result, too_small ? STACK_TOO_SMALL : table < 0 ? NO_PRIVATE_TABLE : STARTED);
-    hd_os.futex_wake((uint32_t *)&s->result, 1, false); /* `s` may be gone; a wake needs its address only */
+    /* `s` may be gone by now, but a wake needs only its address. */
+    hd_os.futex_wake((uint32_t *)&s->result, 1, false);
     if (too_small || table < 0) {
         return NULL;
     }
     close_copies(table);
     run(arg);
     /* If this is the process's last thread, libc ends the process here, and writes the program's buffered
-     * output. A new table keeps that output out of our files. */
+     * output. A new descriptor table keeps that output out of files that this thread had open. */
     close_copies(hd_os.private_table());
     return NULL;
 }
 
-/* Disables cancellation: a program's thread must not end in the middle of a start or a stop. */
+/* Waits for a thread's end, with cancellation disabled: a program's thread must not end in the middle of a
+ * start or a stop. */
 static void join(pthread_t thread) {
     int cancellable;
 
@@ -131,17 +135,17 @@ static void join(pthread_t thread) {
     (void)pthread_setcancelstate(cancellable, NULL);
 }
 
-/* libc's thread descriptor lies at the top of the stack, where the handle points, and is linked into libc's
- * list of threads. A child of a raw clone keeps this list, so the descriptor's pages must not become zero
- * there. */
+/* Keeps the pages of libc's thread descriptor from becoming zero in a forked child. The descriptor lies at
+ * the top of the stack, where the handle points, and is linked into libc's list of threads. A child of a
+ * raw clone still uses this list. */
 static void keep_in_children(pthread_t thread, const uint8_t *end) {
     uint8_t *page = (uint8_t *)((uintptr_t)thread & ~(uintptr_t)4095);
 
     (void)hd_os.advise(page, (size_t)(end - page), MADV_KEEPONFORK);
 }
 
-/* `stack` NULL: libc allocates the stack, of `bytes` bytes if not 0. 0, a positive errno value, or -1: the
- * stack is too small. */
+/* Starts the thread on `stack`. NULL: libc allocates a stack, of `bytes` bytes if `bytes` is not 0.
+ * Returns 0, a positive errno value, or -1 if the stack is too small. */
 NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start *s, pthread_t *handle) {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -156,8 +160,8 @@ NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start 
         rc = pthread_attr_setstacksize(&attributes, bytes);
     }
     if (rc == 0) {
-        /* The new thread inherits the mask, so the kernel never delivers a signal of the program there.
-         * Libc's call leaves the two signals unblocked that libc itself needs. */
+        /* The new thread inherits the mask, so that the kernel never delivers a signal of the program
+         * there. Libc's pthread_sigmask leaves the two signals unblocked that libc itself needs. */
         memset(&all, 0xff, sizeof all);
         rc = pthread_sigmask(SIG_SETMASK, &all, &before);
         if (rc == 0) {
@@ -184,7 +188,8 @@ NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start 
     return result == STACK_TOO_SMALL ? -1 : s->error;
 }
 
-/* Weak: present if the program is built with a sanitizer, whose runtime needs larger stacks than ours. */
+/* A weak symbol, which is present if the program is built with a sanitizer. Stacks of our size are too
+ * small for a sanitizer's runtime. */
 extern void __sanitizer_set_report_path(const char *) __attribute__((weak));
 
 static bool sanitized_by_others(void) {
@@ -200,7 +205,7 @@ NO_THREAD_SANITIZER int hd_os_thread_start(struct hd_os_thread *t, void *stack, 
     t->started = false;
     bool single = is_single_threaded();
     int rc = sanitized_by_others() ? -1 : start_on(stack, stack_bytes, &start, &handle);
-    if (rc == -1 || rc == EINVAL) { /* too small: found by the new thread, or by libc before */
+    if (rc == -1 || rc == EINVAL) { /* the stack is too small: the new thread or libc found this */
         rc = start_on(NULL, LIBC_STACK_BYTES, &start, &handle);
     }
     if (rc == EINVAL) {
@@ -244,8 +249,8 @@ void hd_os_thread_join(struct hd_os_thread *t) {
 void hd_os_thread_detach(struct hd_os_thread *t) {
     pthread_t handle;
 
-    /* Without a sanitizer not worth the risk: pthread_detach may free memory, and at exit malloc may be
-     * locked. */
+    /* Nothing to do without a sanitizer. A needless call would be a risk: pthread_detach may free memory,
+     * and at exit malloc may be locked. */
     if (t->started && sanitized_by_others()) {
         memcpy(&handle, t->handle, sizeof handle);
         (void)pthread_detach(handle);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Raw system calls, for the files of this folder and for signal handlers; all other code calls hd_os.
+ * Raw system calls, for this folder and for signal handlers; all other code calls the members of hd_os.
  * Async-signal-safe; never set errno; no cancellation points.
  */
 #ifndef HD_SYSCALL_H

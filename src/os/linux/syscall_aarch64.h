@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * arm64 Linux: the instruction for a system call, and two names that differ by machine.
- * Any thread; async-signal-safe.
+ * arm64 Linux: the system call instruction, and two names that each architecture has in another form. Any
+ * thread; async-signal-safe.
  */
 #ifndef HD_SYSCALL_AARCH64_H
 #define HD_SYSCALL_AARCH64_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * All calls that look up a path or query a file's server are in the table, since such a wait may be
- * interruptible (FUSE). Not in the table: calls that usually wait only for a lock inside the kernel.
+ * A call that is not in the table counts as a wait for a disk only if no signal can end the wait. A wait for
+ * a file's server (FUSE) may be one that a signal ends. So the table has all calls that look up a path or
+ * query such a server. It lacks calls that usually wait only for a lock inside the kernel.
  */
 #include "os/syscall_table.h"
 
@@ -19,10 +20,10 @@
 static const struct __attribute__((packed)) {
     int16_t nr;
     uint8_t wait : 5;   /* enum hd_wait */
-    uint8_t object : 3; /* enum hd_object, for a wait for a file */
-    char name[18];      /* not a pointer, which the loader would relocate in every process */
+    uint8_t object : 3; /* enum hd_object: the argument that names a file */
+    char name[18];      /* an array: the loader would relocate a pointer in every process */
 } calls[] = {
-    /* a descriptor, whose type decides: file, socket, pipe */
+    /* calls that wait at a descriptor, which may be a file, a socket or a pipe */
     CALL(DESCRIPTOR, read),
     CALL(DESCRIPTOR, write),
     CALL(DESCRIPTOR, readv),
@@ -40,12 +41,12 @@ static const struct __attribute__((packed)) {
     CALL(DESCRIPTOR, copy_file_range),
     CALL(DESCRIPTOR, ioctl),
 
-    /* calls that close a descriptor: the kernel frees the number first, then waits */
+    /* calls that close a descriptor: the kernel first frees the number, then waits */
     CLOSED(close),
     CLOSED(close_range),
     CLOSED(dup3),
 
-    /* files and file systems */
+    /* calls that work on files and file systems */
     OBJECT(SECOND_PATH, openat),
     OBJECT(SECOND_PATH, openat2),
     CALL(FILE, fsync),
@@ -105,7 +106,7 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, umount2),
     OBJECT(FIRST_PATH, execve),
     OBJECT(SECOND_PATH, execveat),
-    OBJECT(NONE, bind), /* a local socket's path */
+    OBJECT(NONE, bind), /* looks up the path of a local socket */
     OBJECT(NONE, io_getevents),
     OBJECT(NONE, io_pgetevents),
     OBJECT(NONE, io_submit),
@@ -122,13 +123,13 @@ static const struct __attribute__((packed)) {
     CALL(SOCKET, sendmmsg),
     CALL(SOCKET, shutdown),
 
-    /* any of several descriptors */
+    /* calls that wait for any of several descriptors */
     CALL(ANY, ppoll),
     CALL(ANY, pselect6),
     CALL(ANY, epoll_pwait),
     CALL(ANY, epoll_pwait2),
 
-    /* time, signals, other processes */
+    /* calls that wait for a time, a signal or a child */
     CALL(TIME, nanosleep),
     CALL(TIME, clock_nanosleep),
     CALL(SIGNAL, rt_sigsuspend),
@@ -154,10 +155,10 @@ static const struct __attribute__((packed)) {
     CALL(MEMORY, mlock2),
     CALL(MEMORY, mlockall),
     CALL(MEMORY, brk),
-    CALL(MEMORY, clone), /* waits for a child if it is a vfork */
+    CALL(MEMORY, clone), /* waits for a child if it is a vfork (CLONE_VFORK) */
     CALL(MEMORY, clone3),
 
-    /* for the name only */
+    /* calls that are in the table only for the name */
     CALL(OTHER, exit),
     CALL(OTHER, exit_group),
     CALL(OTHER, getrandom),
@@ -175,7 +176,7 @@ static const struct __attribute__((packed)) {
     CALL(OTHER, init_module),
     CALL(OTHER, userfaultfd),
 
-#ifdef __x86_64__ /* older forms, which newer machines lack */
+#ifdef __x86_64__ /* older forms, which newer architectures lack */
     OBJECT(FIRST_PATH, open),
     OBJECT(FIRST_PATH, creat),
     OBJECT(FIRST_PATH, stat),
@@ -186,7 +187,8 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, rmdir),
     OBJECT(FIRST_PATH, mkdir),
     OBJECT(FIRST_PATH, link),
-    OBJECT(SECOND_PATH, symlink), /* the first argument is any text */
+    /* The first argument is the link's text, which the kernel does not look up. */
+    OBJECT(SECOND_PATH, symlink),
     OBJECT(FIRST_PATH, readlink),
     OBJECT(FIRST_PATH, chmod),
     OBJECT(FIRST_PATH, chown),
@@ -226,7 +228,7 @@ enum hd_object hd_syscall_object(int32_t nr) {
     return HD_OBJECT_NONE;
 }
 
-/* connect looks up the path of a local socket. */
+/* connect copies no data. If no signal ends a wait in connect, the kernel looks up a local socket's path. */
 bool hd_syscall_copies(int32_t nr) {
     return nr != SYS_ioctl && nr != SYS_connect && hd_syscall_object(nr) != HD_OBJECT_NONE;
 }
