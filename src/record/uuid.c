@@ -19,7 +19,7 @@ void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]) {
     text[n] = 0;
 }
 
-/* SplitMix64, for a kernel without random bytes. Two ids then differ by time, process and counter. */
+/* SplitMix64, for a kernel that gives no random bytes. Two ids then differ by time, process and counter. */
 static uint64_t mixed(uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
@@ -28,14 +28,15 @@ static uint64_t mixed(uint64_t x) {
 }
 
 void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
-    static _Atomic uint64_t last; /* of the last id: milliseconds, then 12 bits that count within one */
+    /* The time stamp of the last id: milliseconds, then a 12-bit counter within one millisecond. */
+    static _Atomic uint64_t last;
     uint64_t random[2];
     if (hd_os.get_random(random, sizeof random) != (long)sizeof random) {
         random[0] = mixed(hd_os_now_ns() ^ (uint64_t)hd_os.get_pid() << 32);
         random[1] = mixed(random[0] ^ wall_ns ^ atomic_load(&last));
     }
-    /* The counter starts in the lower half of the 12 bits, so that it rarely overflows into the milliseconds.
-     */
+    /* The counter starts with a random value of 11 bits, so that its 12 bits rarely overflow into the
+     * milliseconds. */
     uint64_t stamp = (wall_ns / HD_NS_PER_MS) << 12 | (random[0] & 0x7ff);
     uint64_t before = atomic_load(&last), now;
     do {
