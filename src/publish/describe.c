@@ -183,12 +183,12 @@ static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, 
 static void describe_cause(struct hd_publisher *p, const struct hd_turn *turn, const struct hd_facts *facts,
                            bool complete, struct hd_cause *cause) {
     p->sums = turn->samples.sums;
-    /* because the sums still have each stop that became known late */
+    /* limits the sums to the duration, because they still have each stop that became known late */
     hd_cause_limit(&p->sums, turn->times.duration_ns);
     if (p->run->settings.without_paths) {
         hd_cause_forget_paths(&p->sums);
     }
-    /* limited, because the kernel adds up the time of all CPUs */
+    /* at most the duration, because the kernel adds up the times of all CPUs */
     p->sums.throttled_ns = least(facts->throttled_ns - turn->before.throttled_ns, turn->times.duration_ns);
     add_owner(turn, facts, &p->sums);
     hd_cause_decide(&p->sums, cause);

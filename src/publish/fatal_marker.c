@@ -28,7 +28,7 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     const struct hd_publisher *p = ctx;
     char report[HD_SPOOL_NAME_BYTES];
     struct stat st;
-    if (what == HD_SPOOL_OPEN) { /* ".ID.open" */
+    if (what == HD_SPOOL_OPEN) { /* a marker: its name is .ID.open */
         struct hd_text t;
         hd_text_init(&t, report, sizeof report);
         hd_text_mem(&t, name + 1, strlen(name) - sizeof ".open");

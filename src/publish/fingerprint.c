@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the fingerprint, a function is a build-id and an offset in that module: both are the same in each run.
- * On the worker thread.
+ * A fingerprint identifies a function by its module's build-id and its offset in that module. Both are the
+ * same in each run. On the worker thread.
  */
 #include "publish/fingerprint.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fingerprint of a hang: a number made from the cause and from functions of the hot stack. Equal hangs
- * have equal fingerprints. On the worker thread.
+ * The fingerprint of a hang: a number made from the cause and from functions of the hot stack. Hangs with
+ * the same cause in the same functions have the same fingerprint. On the worker thread.
  */
 #ifndef HD_FINGERPRINT_H
 #define HD_FINGERPRINT_H
@@ -18,7 +18,7 @@ struct hd_code {
     const struct hd_tree_pool *pool;
     struct hd_modules *modules;
     const struct hd_scripts *scripts;
-    const char *executable; /* base name of the program's file */
+    const char *executable; /* base name of the program's executable file */
 };
 
 /* Mixes the cause and the innermost functions of the hot stack that are the program's own. If main is the

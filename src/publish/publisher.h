@@ -51,7 +51,7 @@ struct hd_facts {
     uint64_t major_faults;
     /* Figures of the process's control group. If the group lacks a figure, that of the whole system. */
     uint64_t throttled_ns, stall_ns[HD_PRESSURES];
-    uint64_t memory_used, memory_limit; /* 0: no limit */
+    uint64_t memory_used, memory_limit; /* memory_limit is 0: the control group has no limit */
 };
 
 #endif

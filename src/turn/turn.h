@@ -25,7 +25,7 @@ struct hd_turn_loop {
     char name[32];
 };
 
-/* The turn ends at start_ns + excluded_ns + duration_ns. */
+/* The times of a turn. The turn ends at start_ns + excluded_ns + duration_ns. */
 struct hd_turn_times {
     uint64_t start_ns, start_wall_ns;
     uint64_t unseen_ns; /* length of a launch's first part, in which its loop was not watched yet */
@@ -38,7 +38,7 @@ struct hd_turn_times {
 /* Counters of the process and its control group at the time when tracking of the turn started. The report
  * says by how much each counter grew after that time. */
 struct hd_turn_baseline {
-    uint64_t age_ns; /* the turn's age at that time */
+    uint64_t age_ns; /* the turn's age when its tracking started */
     uint64_t background_ns;
     uint64_t process_cpu_ns, monitor_cpu_ns, worker_cpu_ns;
     uint64_t throttled_ns;
@@ -62,7 +62,7 @@ struct hd_sample {
     uint32_t leaf; /* the stack's innermost node in the call tree; HD_TREE_NONE: the sample has no stack */
     struct hd_sched sched;
     struct hd_probe probe;
-    uint8_t state, way, stop; /* values of enum hd_run_state, hd_way and hd_stop */
+    uint8_t state, way, stop; /* in this order, values of enum hd_run_state, hd_way and hd_stop */
     uint32_t cut;             /* the number of frames left out of a long stack */
     /* the number of frames, if the stack was read down to its outermost frame; otherwise 0 */
     uint32_t depth;

@@ -77,7 +77,7 @@ static void read_type(const struct hd_modules *m, uint64_t object, struct hd_cra
     char first;
     if (read_u64(m, object - sizeof(struct header), &type) && read_u64(m, type + 8, &name) &&
         hd_memory_read(&m->memory, name, &first, 1)) {
-        /* without the first '*', which marks a type that only one module has */
+        /* skips a leading '*', which marks a type that only one module has */
         read_text(m, name + (first == '*'), SIZE_MAX, out->type, sizeof out->type);
     }
 }

@@ -53,7 +53,8 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     turn->activity = hd_activity_is_idle(msg->activity) ? turn->activity : msg->activity;
     turn->times.threshold_ns = msg->threshold_ns;
     take_message(turn, msg);
-    /* because a sample of the same look is a little later than the message */
+    /* takes the newest sample's age if it is larger: a sample of the same look comes after the message's
+     * time */
     if (s->age_ns > msg->duration_ns) {
         turn->times.duration_ns = s->age_ns;
     }

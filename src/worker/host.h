@@ -8,7 +8,7 @@
 #include "report/report.h"
 #include "watch/run.h"
 
-/* Some pointers in `app` and `host` refer to the texts of the same struct. */
+/* Do not copy this struct: pointers in `app` and `host` refer to its texts. */
 struct hd_program_facts {
     struct hd_app app;
     struct hd_host host;

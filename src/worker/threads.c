@@ -52,7 +52,8 @@ static void add_thread(struct hd_threads *t, hd_thread_id thread) {
 static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
     t->count = t->left_out = t->frames_used = 0;
     add_thread(t, first);
-    add_thread(t, watched); /* because a report of another loop's hang may use the captured threads, too */
+    /* the watched thread too, because a report of another loop's hang may use the captured threads */
+    add_thread(t, watched);
     struct hd_proc_tasks tasks;
     hd_proc_tasks_start(&tasks, t->probe->proc_fd);
     for (int tid; (tid = hd_proc_tasks_next(&tasks)) != 0;) {
@@ -63,7 +64,7 @@ static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_i
 static void read_name(const struct hd_threads *t, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
     long n = hd_proc_read_task(t->probe->proc_fd, hd_thread_id_tid(r->thread), "comm", comm, sizeof comm);
-    comm[n > 0 ? n - 1 : 0] = '\0'; /* the file ends with a newline */
+    comm[n > 0 ? n - 1 : 0] = '\0'; /* drops the newline at the end of the file */
     memcpy(r->name, comm, sizeof r->name);
 }
 

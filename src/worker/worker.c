@@ -143,8 +143,8 @@ static void recognise(struct hd_worker *worker) {
 }
 
 /* Runs the recogniser a last time, because the newest waits may be evidence against a loop with deferred
- * reports. Such a loop's waits are due each second, so work that is due within the next second is done now.
- */
+ * reports. In a turn the recogniser judges only once a second. This call does at once what would be due
+ * within the next second. */
 static void recognise_last(struct hd_worker *worker) {
     const struct hd_recogniser *r = &worker->run->ports.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {

@@ -84,7 +84,8 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);
     }
-    /* in a launch also without an epoll instance, because the loop's call site may become known later */
+    /* The next sample must be checked if another thread may serve the loop by then. In a launch, also if
+     * this is not known: the loop's call site may become known later. */
     may &= !how.served && (how.epoll >= 0 || turn->state == HANGDOG_STATE_LAUNCH);
     atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;
