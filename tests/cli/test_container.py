@@ -32,7 +32,7 @@ def needed(path):
 class Packages(unittest.TestCase):
     @unittest.skipUnless(os.path.isdir(FLEET), "built without the fleet")
     def test_the_message_names_debians_package_of_each_library(self):
-        table = dict(re.findall(r'\{"(\S+)",\s*"(\S+)"\}', pathlib.Path(SOURCE, "cli/fleet/libraries.c").read_text(encoding="utf-8")))
+        table = dict(re.findall(r'\{"(\S+)",\s*"(\S+)"\}', pathlib.Path(SOURCE, "cli/fleet/fleet.c").read_text(encoding="utf-8")))
         for program in ("hangdog-upload", "hangdog-serve"):
             for library in needed(os.path.join(FLEET, program)):
                 owners = {line.split(":")[0] for line in dpkg("-S", "*/" + library).splitlines()}
