@@ -188,7 +188,7 @@ static void describe_cause(struct hd_publisher *p, const struct hd_turn *turn, c
     if (p->run->settings.without_paths) {
         hd_cause_forget_paths(&p->sums);
     }
-    /* at most the duration, because the kernel adds up the times of all CPUs */
+    /* limits throttled_ns to the duration, because the kernel adds up the times of all CPUs */
     p->sums.throttled_ns = least(facts->throttled_ns - turn->before.throttled_ns, turn->times.duration_ns);
     add_owner(turn, facts, &p->sums);
     hd_cause_decide(&p->sums, cause);

@@ -93,8 +93,8 @@ static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
 }
 
 /* Decides whether the timeline shows the thread as running or as waiting for a CPU. The sample saw only one
- * instant; the statistics cover the sample's whole time. Over many entries each state gets its share of the
- * statistics, so that the timeline agrees with the cause. */
+ * instant; the statistics cover the sample's whole time. Over many entries each state gets the share of
+ * time that the statistics give it, so that the timeline agrees with the cause. */
 static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
     if (is_running(e->state)) {
         const struct hd_probe *known = &s->newest.probe;

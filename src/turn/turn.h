@@ -95,7 +95,7 @@ struct hd_turn_samples {
     struct hd_probe blocked;
     /* for how long the thread was blocked between samples that found it running; not charged to a wait yet */
     uint64_t between_ns;
-    /* for how long the thread waited for a CPU, less what the timeline shows of that already */
+    /* for how long the thread waited for a CPU, less the time that the timeline already shows as such */
     int64_t starved_ns;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's memory, which has several parts. A function in hang.c, sample.c and other files of jobs gets
- * the whole struct. A function of a part gets only that part, with pointers to the parts that it uses. On
- * the worker thread.
+ * The worker's memory, which has several parts. The worker's jobs, such as hang.c and sample.c, get the
+ * whole struct. A part, such as stacks.c or threads.c, gets only its own member, with pointers to the parts
+ * that it uses. On the worker thread.
  */
 #ifndef HD_WORKER_STATE_H
 #define HD_WORKER_STATE_H
@@ -21,8 +21,9 @@ struct hd_worker {
     struct hd_stacks stacks;
     struct hd_turns turns;
     struct hd_cpu_profile profile;
-    struct hd_threads threads; /* as the worker captured them last, for the newest report */
-    struct hd_process process; /* as the worker read it at the same time */
+    /* all threads of the process, as the worker captured them for the newest report */
+    struct hd_threads threads;
+    struct hd_process process; /* the state of the process when the threads were captured */
     struct hd_publisher publisher;
     uint8_t marker_page[HD_TURNS_MAX][HD_FATAL_MARKER_BYTES] __attribute__((aligned(HD_FATAL_MARKER_BYTES)));
 };

@@ -147,7 +147,7 @@ static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
-            break; /* if not, the worker lost the CPU between the two readings, and reads again */
+            break; /* otherwise the worker lost the CPU between the two readings, and tries again */
         }
     }
     return true;
