@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts how many epoll instances have had a descriptor number. The kernel reuses numbers at once, and shows
- * no identity of an instance; so the interposers count each creation. Any thread; wait-free.
+ * Counts how many epoll instances have had a descriptor number. The kernel reuses such a number at once, and
+ * shows no identity of an instance. So Hangdog's wrappers count each new instance. Any thread; wait-free.
  */
 #ifndef HD_EPOLL_GENERATION_H
 #define HD_EPOLL_GENERATION_H
@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Higher numbers share counters. One instance may then look like two; two never look like one. */
+/* Larger descriptor numbers share counters with smaller ones. So one instance may look like two, but two
+ * never look like one. */
 #define HD_EPOLL_COUNTERS 1024u
 extern _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];
 

@@ -5,13 +5,14 @@
 
 #include "preload/waits/epoll_generation.h"
 
-/* A certain loop is judged again after these times: while idle; in a turn; after a judgement that
- * found the loop's files closed. */
-#define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
-#define TURN_EVERY_NS (1 * HD_NS_PER_S)
+/* The time between two judgements of a certain loop. */
+#define CERTAIN_EVERY_NS (10 * HD_NS_PER_S) /* while the loop is idle */
+#define TURN_EVERY_NS (1 * HD_NS_PER_S)     /* in a turn */
+/* in a turn, after the first judgement that found the program out of the loop */
 #define CLOSED_AGAIN_NS (200 * HD_NS_PER_MS)
-/* A thread may wait in a condition variable until it may use the loop's epoll instance. That stack has two or
- * three frames of libc more than the loop's wait. */
+/* Before a thread uses the loop's epoll instance, it may wait for it in a condition variable. Its stack then
+ * has two or three frames of libc more than the loop's wait has. A difference of up to this number means the
+ * same place in the turn. */
 #define SAME_TURN_FRAMES 4
 
 struct hd_wait_table *hd_wait_table_new(void) {
@@ -36,7 +37,7 @@ void hd_recognition_init(struct hd_recognition *g, const struct hd_record *recor
     hd_judge_init(&g->judge, record->options.loop);
 }
 
-/* The thread is in a wait that is known as the loop's. */
+/* True if the thread is in a wait that is known as the loop's. */
 static bool is_idle(struct hd_loop *loop) {
     struct hd_loop_view view;
     hd_loop_view(loop, &view);
@@ -53,18 +54,19 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     bool waited = order != atomic_load_explicit(&done->order, memory_order_relaxed);
     struct hd_loop *loop = t->loop;
     if (loop == NULL) {
-        return false; /* its watch starts just now */
+        return false; /* the watch of this thread is just starting */
     }
     bool certain = atomic_load_explicit(&loop->found.certain, memory_order_relaxed);
     uint64_t judged_ns = atomic_load_explicit(&done->judged_ns, memory_order_relaxed);
-    if (certain && !is_idle(loop)) { /* a wait in this turn may show that the program has left the loop */
+    /* A wait in this turn may show that the program has left the loop. */
+    if (certain && !is_idle(loop)) {
         bool soon = atomic_load_explicit(&done->again_soon, memory_order_relaxed);
         return now_ns - judged_ns >= (soon ? CLOSED_AGAIN_NS : TURN_EVERY_NS);
     }
     if (certain) {
         return waited && now_ns - judged_ns >= CERTAIN_EVERY_NS;
     }
-    /* The loop waits again. If it has evidence, a judgement makes it certain. */
+    /* The loop waits again. If it has evidence, a judgement now makes it certain. */
     bool returned =
         order != 0 && order != atomic_load_explicit(&done->idle_order, memory_order_relaxed) && is_idle(loop);
     return waited || returned || judged_ns == 0;
@@ -72,8 +74,9 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
 
 /* ---- the rule --------------------------------------------------------------------------------- */
 
-/* The entry whose last wait is the earliest one after `after`, among those with waits that the rule has not
- * counted. HD_WAIT_ENTRIES: there is no such entry. */
+/* Finds an entry with waits that the rule has not counted: the one whose last wait is the first after wait
+ * number `after`. Returns the entry's index, and stores the number of that last wait in *order.
+ * HD_WAIT_ENTRIES: there is no such entry. */
 static uint32_t next_to_count(const struct hd_wait_table *t, uint64_t after, uint64_t *order) {
     uint32_t next = HD_WAIT_ENTRIES;
     *order = UINT64_MAX;
@@ -92,13 +95,14 @@ static uint32_t next_to_count(const struct hd_wait_table *t, uint64_t after, uin
     return next;
 }
 
-/* Passes the waits since the last judgement to the rule, ordered by the last wait of each entry. The entries
- * have the times, since the worker may be late. `now`: now_ns in ticks. */
+/* Passes the waits since the last judgement to the rule, in the order of each entry's last wait. The times
+ * come from the entries, since the worker may run late. `now`: the time now_ns in ticks. */
 static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) {
     struct hd_recognition *g = t->recognition;
     uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
     uint64_t order = 0, last_ns = atomic_load_explicit(&g->progress.judged_ns, memory_order_relaxed);
-    /* The thread may wait again meanwhile. Each entry comes once, and its later waits count next time. */
+    /* The thread may wait again meanwhile. Each entry is counted once here, and its later waits are counted
+     * next time. */
     for (uint32_t n = 0; n < HD_WAIT_ENTRIES; n++) {
         uint32_t next = next_to_count(t, order, &order);
         if (next == HD_WAIT_ENTRIES) {
@@ -112,10 +116,11 @@ static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) 
         uint64_t first = atomic_load_explicit(&entry->sums.first_began, memory_order_acquire);
         uint64_t ended = atomic_load_explicit(&entry->sums.ended, memory_order_acquire);
         if (!hd_recognition_is_current(known, entry)) {
-            continue; /* the thread gave the entry a new key meanwhile */
+            continue; /* the thread has given the entry a new key meanwhile */
         }
         uint64_t ago_ns = ended < now ? hd_ticks_to_ns(now - ended, rate) : 0;
-        /* after a suspend the counter may be ahead of the clock */
+        /* The counter and the clock may differ after a suspend, so `ago_ns` may be too large. Never goes back
+         * before last_ns. */
         last_ns = ago_ns < now_ns - last_ns ? now_ns - ago_ns : last_ns;
         *times = (struct hd_wait_times){.first = first,
                                         .waits = waits - known->counted_waits,
@@ -149,9 +154,9 @@ bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, 
     return best != NULL;
 }
 
-/* Stores two times that the marks missed: the loop's first wait (end of the launch), and its last wait (start
- * of this turn). The second is not stored if a later wait of unknown meaning may have been the loop's, too.
- */
+/* The marks missed the loop's waits before the loop was known. Stores two times that these marks would have
+ * stored. The start of the first wait ended the launch; the end of the last wait started this turn. Stores no
+ * second time if a later wait is of unknown meaning, because that may have been the loop's, too. */
 static void store_earlier_waits(struct hd_wait_table *t) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
@@ -176,8 +181,8 @@ static void store_earlier_waits(struct hd_wait_table *t) {
     }
 }
 
-/* A wait of the loop's on a new set may end before its verdict is there. The turn ended when this wait began.
- */
+/* A wait of the loop on a new set may end before the worker has written its verdict. The marks miss this
+ * wait, so its start and end are stored here: the turn ended at its start. */
 static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *entry) {
     uint64_t ended = atomic_load_explicit(&entry->unknown.ended, memory_order_seq_cst);
     uint64_t began = atomic_load_explicit(&entry->unknown.began, memory_order_acquire);
@@ -209,9 +214,8 @@ static const struct hd_watch *watch_of(const struct hd_loop *loop) {
     return (const struct hd_watch *)(const void *)loop;
 }
 
-/* Writes the verdict of each entry. `changed`: another loop was found, and
- * store_earlier_waits stores its times.
- */
+/* Writes the verdict of each entry. `changed`: another group has become the loop. In this case
+ * store_earlier_waits stores the times of the loop's waits. */
 static void write_verdicts(struct hd_wait_table *t, bool changed) {
     struct hd_recognition *g = t->recognition;
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
@@ -223,7 +227,8 @@ static void write_verdicts(struct hd_wait_table *t, bool changed) {
         uint8_t verdict = (uint8_t)hd_judge_verdict(&g->judge, &known->seen);
         if (atomic_load_explicit(&entry->verdict, memory_order_relaxed) != verdict) {
             atomic_store_explicit(&entry->verdict, verdict, memory_order_seq_cst);
-            if (!hd_recognition_is_current(known, entry)) { /* the verdict is on the old key */
+            /* The thread has changed the key meanwhile, and this verdict is on the old key. */
+            if (!hd_recognition_is_current(known, entry)) {
                 atomic_store_explicit(&entry->verdict, HD_WAIT_UNKNOWN, memory_order_seq_cst);
             } else if (verdict == HD_WAIT_IDLE && !changed) {
                 store_last_wait(t->loop, entry);
@@ -247,20 +252,22 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
         }
     }
     write_verdicts(t, changed);
-    if (changed) { /* a second time: a wait that ended before its verdict has stored its end by now */
+    /* Called again: a wait that ended before the worker wrote its verdict has stored its end by now. */
+    if (changed) {
         store_earlier_waits(t);
     }
     atomic_store_explicit(&loop->found.lost, r->loop == HD_RULE_NONE && r->changes > 0, memory_order_relaxed);
     atomic_store_explicit(&loop->found.certain, hd_rule_certain(r), memory_order_relaxed);
-    if (hd_rule_certain(r)) { /* by message too: the monitor may be parked */
+    /* Also sent as a message, because a parked monitor does not read `certain`. */
+    if (hd_rule_certain(r)) {
         send_verdict(tools, watch_of(loop)->index, g->generation, HD_LOOP_CERTAIN);
     }
     atomic_store_explicit(&loop->found.has_evidence, hd_rule_has_evidence(r), memory_order_relaxed);
     g->certainty = (uint32_t)hd_judge_certainty(&g->judge);
 }
 
-/* The epoll instance by which the thread waits at about this depth. A callback's call is deeper, and does not
- * count. -1: there is no such instance. */
+/* Returns the epoll instance that the thread waits for, with a stack of about `depth` frames. A wait in a
+ * callback is deeper, and does not count. -1: there is no such instance. */
 static int32_t epoll_at(const struct hd_wait_table *t, uint32_t depth) {
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         const struct hd_known_wait *known = &t->recognition->entry[i];
@@ -297,10 +304,10 @@ void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
     }
 }
 
-/* The program may have left the loop; the running turn is then not a hang. A turn that began after `now` is
- * another one. A hang may also end by exit, which closes all
- * descriptors. So closed ones prove nothing while the program ends. Else they count if two judgements find
- * them closed, or if the thread has waited since. */
+/* If the program has left the loop, marks the running turn as one that is not a hang. A turn that began after
+ * `now` is not marked. Closed files do not always prove that the program has left. A hang may end by exit,
+ * which closes all files, so they prove nothing while the program ends. Otherwise they prove it if two
+ * judgements find them closed, or if the thread has waited since. */
 static void ignore_turn(struct hd_wait_table *t, uint64_t now, uint64_t order, bool ending) {
     struct hd_recognition *g = t->recognition;
     const struct hd_rule_state *r = &g->judge.rule;
@@ -327,7 +334,9 @@ void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools) {
     struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
     if (t->loop == NULL) {
-        return; /* another thread's table was due: this thread's watch starts just now, or got no memory */
+        /* The judgement is due for another thread's table. The watch of this thread is just starting, or got
+         * no memory. */
+        return;
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);
     uint64_t order = atomic_load_explicit(&t->order, memory_order_relaxed);

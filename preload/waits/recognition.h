@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's side of a wait table. From an entry's sums and from a copy of the stack the worker fills a
- * struct hd_wait_seen for each entry. The functions of src/recognise judge these values, and the verdicts go
+ * The worker's part of a wait table. For each entry the worker fills a struct hd_wait_seen. It uses the
+ * entry's sums and a copy of the stack. src/recognise judges these values, and the worker writes the verdicts
  * into the entries. No allocation, no lock.
  */
 #ifndef HD_RECOGNITION_H
@@ -12,60 +12,69 @@
 #include "recognise/judge.h"
 #include "watch/recogniser.h"
 
-/* The worker's knowledge of one entry. */
+/* The worker's knowledge of one entry of the wait table. */
 struct hd_known_wait {
     bool known;
-    uint32_t uses; /* the entry's, when the stack was copied; the entry has a new key if they differ now */
+    /* The entry's `uses` when the stack was copied. If the entry has another value now, it has a new key. */
+    uint32_t uses;
     struct hd_wait_descriptors descriptors;
     struct hd_wait_seen seen;
-    uint64_t counted_waits, counted_ticks; /* sums of the entry that the rule has counted */
+    /* the entry's sums up to the last wait that the rule has counted */
+    uint64_t counted_waits, counted_ticks;
 };
 
 struct hd_recognition {
     struct hd_judge judge;
     struct hd_functions known_functions;
     struct hd_known_wait entry[HD_WAIT_ENTRIES];
-    struct hd_recognition_progress { /* the worker's; the monitor reads it */
-        _Atomic uint64_t order;      /* the thread's last wait that the rule has counted */
-        _Atomic uint64_t idle_order; /* the same, at the last judgement that found the loop idle */
-        _Atomic uint64_t judged_ns;  /* the last judgement; 0: none yet */
-        _Atomic bool
-            again_soon; /* the loop's files were closed at the last judgement, and open at the one before */
+    /* The worker writes these members, and the monitor reads them. */
+    struct hd_recognition_progress {
+        _Atomic uint64_t order;      /* the number of the last wait that the rule has counted */
+        _Atomic uint64_t idle_order; /* that number at the last judgement that found the loop idle */
+        _Atomic uint64_t judged_ns;  /* the time of the last judgement; 0: none yet */
+        /* True: the last judgement was the first to find the program out of the loop, so a second one follows
+         * soon. */
+        _Atomic bool again_soon;
     } progress;
-    bool closed;           /* the last judgement found the loop's files closed */
-    uint64_t rule_changes; /* judge.rule.changes at the last judgement */
+    /* true: the last judgement found that the program had left the loop (hd_rule_is_over) */
+    bool closed;
+    uint64_t rule_changes; /* the value of judge.rule.changes at the last judgement */
     uint32_t certainty;    /* enum hd_record_certainty */
-    uint32_t generation;   /* the watch's, at the last judgement */
+    uint32_t generation;   /* the generation of the watch at the last judgement */
 };
 
-/* The table of a thread that is not watched yet. Its recognition needs hd_recognition_init. NULL: no memory.
- * The table is never freed. */
+/* Makes the table of a thread that is not watched yet. The caller must call hd_recognition_init for the
+ * table's recognition. NULL: no memory. The table is never freed, since the worker may still use it. */
 struct hd_wait_table *hd_wait_table_new(void);
 
-/* Empties the table, as if its thread had never waited. Neither the monitor nor the worker may use
- * it meanwhile. The recognition stays as it is. */
+/* Empties the table, as if its thread had never waited. Neither the monitor nor the worker may use the table
+ * during the call. The recognition does not change. */
 void hd_wait_table_forget(struct hd_wait_table *t);
 
 void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
 
-/* Time of all waits that the table still has; entries that gave way are missing. */
+/* Returns the time of all waits in the table. The waits of entries that a new key has replaced are
+ * missing. */
 uint64_t hd_recognition_waited_ns(const struct hd_wait_table *t);
 
-/* Where the loop waits; if no loop is known, where most waits came from. False: the worker has read no stack
- * yet. */
+/* Stores call_pc and caller_pc (wait_seen.h) of the loop's wait. While no loop is known, takes the entry with
+ * the most waits. False: the worker has not read a stack yet. */
 bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc);
 
-/* The monitor: true if the worker should judge. `waits`: struct hd_wait_table. */
+/* True if the worker should judge the waits now. `waits`: the struct hd_wait_table. On the monitor thread. */
 bool hd_recognition_due(void *waits, uint64_t now_ns);
 
-/* The worker. A sample found the thread blocked, and not in a wait. */
+/* A sample has found the thread blocked, and not in a wait. `how` has the facts, and gets an answer
+ * (watch/recogniser.h). On the worker thread. */
 void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how);
 
-/* The worker: judges the waits since the last time. `tools->ending`: for the last time. */
+/* Judges the waits since the last call. `waits`: the struct hd_wait_table. `tools->ending`: true in the last
+ * call of a run. On the worker thread. */
 void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools);
 
-/* The worker: the thread has ended. Withdraws reports that are deferred for a loop which is not valid.
- * Another thread gets the table next, and its loop would show them. */
+/* The thread of the table has ended. If its loop is not valid (hd_rule_is_valid), withdraws the reports that
+ * are deferred for this loop. Otherwise the next thread with this table would publish them once its own loop
+ * is certain. On the worker thread. */
 void hd_recognition_end(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 #endif

@@ -39,14 +39,15 @@ void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools
     if (hd_recognition_is_current(&found, entry) && copy->uses % 2 == 0) {
         *known = found;
         atomic_store_explicit(&entry->resolved, 1, memory_order_seq_cst);
-        if (!hd_recognition_is_current(known, entry)) { /* the thread gave the entry a new key meanwhile */
+        /* The thread has given the entry a new key meanwhile. */
+        if (!hd_recognition_is_current(known, entry)) {
             atomic_store_explicit(&entry->resolved, 0, memory_order_seq_cst);
         }
         hd_judge_seen(&t->recognition->judge, &known->seen, copy->blocks, now_ns);
     }
 }
 
-/* True if a file is open that all waits of the loop are for. */
+/* True if one of the descriptors `d` is still open, and means a file that all waits of the loop are for. */
 static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *tools, hd_thread_id thread,
                     const struct hd_wait_descriptors *d) {
     if (d->epoll) {
@@ -91,8 +92,9 @@ void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_to
             atomic_load_explicit(&t->entry[i].sums.waits, memory_order_relaxed) != known->counted_waits &&
             hd_open_files_set(tools->proc_fd, thread, &known->descriptors, &now)) {
             known->seen.set = now;
-            if (hd_wait_seen_evidence(&known->seen) !=
-                HD_WAIT_EVIDENCE_CALL) { /* which stays, though a call closes its files */
+            /* A blocking call closes its files, but its wait stays a call's. So their kinds are not read
+             * again. */
+            if (hd_wait_seen_evidence(&known->seen) != HD_WAIT_EVIDENCE_CALL) {
                 read_kinds(tools, thread, &known->descriptors, &known->seen);
             }
         }

@@ -7,23 +7,23 @@
 #include "capture/mailbox.h"
 #include "unwind/arch/caller_registers.h"
 
-/* The kernel maps nothing else within 128 MiB below the top of the main thread's stack (mmap_base). So an
- * address nearer to the top is in this stack. */
+/* Within 128 MiB below the top of the main thread's stack, the kernel maps nothing else (mmap_base). So an
+ * address less than this far below the top is in this stack. */
 #define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
 
-/* The thread sanitizer calls this code from its interceptor of a blocking call. There it ignores atomics, so
- * each hand-over to the worker would be a race to it. */
+/* The thread sanitizer calls this code from its interceptor of a blocking call, in which it ignores atomics.
+ * Without this attribute it would report each hand-over to the worker as a race. */
 #define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
 
-/* Built small, since the preload is in each watched process. */
+/* Makes code small that rarely runs, since each watched process loads it. */
 #define SLOW_PATH __attribute__((noinline, cold))
 
 struct hd_wait_hooks hd_wait_hooks;
 _Thread_local struct hd_wait_table *hd_wait_table_self;
 
-/* Between these two calls a signal handler's waits are ignored: the interrupted thread is writing the table.
- */
+/* Between these two calls the thread changes the table. A signal handler may interrupt it here, and the
+ * handler's waits are ignored. */
 INSIDE_A_CALL static void begin_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -33,7 +33,8 @@ INSIDE_A_CALL static void end_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, false, memory_order_release);
 }
 
-/* A free slot, else the slot of the key that waited longest ago. Keys of the loop give way last. */
+/* Returns a free entry. If there is none, returns the entry whose last wait is the oldest. Entries of the
+ * loop come last. */
 INSIDE_A_CALL SLOW_PATH static struct hd_wait_entry *slot_for(struct hd_wait_table *t) {
     struct hd_wait_entry *oldest = NULL;
     bool oldest_idle = false;
@@ -59,8 +60,8 @@ INSIDE_A_CALL static void store_descriptor(struct hd_wait_entry *entry, int fd) 
     }
 }
 
-/* The thread itself queries the kernel. The worker has a private descriptor table, and a filter may refuse it
- * a copy of these descriptors. */
+/* The watched thread itself queries the kernel, because the worker cannot: the worker's private descriptor
+ * table lacks these descriptors. A seccomp filter may forbid the worker to copy them. */
 INSIDE_A_CALL SLOW_PATH static void store_listening(struct hd_wait_entry *entry) {
     int saved = errno;
     entry->descriptors.listens = 0;
@@ -79,7 +80,7 @@ INSIDE_A_CALL SLOW_PATH static void store_descriptors(struct hd_wait_entry *entr
     entry->descriptors.epoll_generation = call->epoll_generation;
     entry->descriptors.fds = 0;
     store_descriptor(entry, call->epoll);
-    /* the kernel refuses a count that is too large; here it is only bounded */
+    /* The kernel refuses a count that is too large. This code only limits it. */
     for (uint64_t i = 0;
          call->poll != NULL && i < call->n && i < FD_SETSIZE && entry->descriptors.fds < HD_WAIT_FDS; i++) {
         store_descriptor(entry, call->poll[i].fd);
@@ -103,8 +104,8 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     }
     begin_slow_path(t);
     struct hd_wait_entry *entry = slot_for(t);
-    /* The worker trusts an entry only if `uses` is even, and the same after it has read. It is odd already if
-     * a signal handler has jumped out of here. */
+    /* The worker trusts an entry only if `uses` is even, and is unchanged after the worker has read the
+     * entry. `uses` may be odd already, if a signal handler has jumped out of this function. */
     uint32_t uses = atomic_load_explicit(&entry->uses, memory_order_relaxed) | 1;
     atomic_store_explicit(&entry->uses, uses, memory_order_seq_cst);
     atomic_store_explicit(&entry->resolved, 0, memory_order_relaxed);
@@ -124,7 +125,7 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     return entry;
 }
 
-/* Copies stack bytes, also those that a sanitizer forbids to read. */
+/* Copies stack bytes. A sanitizer forbids to read some of them, so it is switched off here. */
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from,
                                                                              uint32_t bytes) {
     const volatile uint64_t *source = (const volatile uint64_t *)(uintptr_t)from;
@@ -134,16 +135,18 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
     }
 }
 
-/* False also for a thread whose stack libc does not know. `below_top`: bytes from sp to the stack's top. */
+/* True if `sp` is outside of the thread's own stack. False also if libc does not know the thread's stack.
+ * `below_top`: the number of bytes from `sp` to the top of the main thread's stack. */
 INSIDE_A_CALL static bool is_coroutine(const struct hd_wait_table *t, uint64_t sp, uint64_t below_top) {
-    const struct hd_watch *watch = t->watch; /* read once: another thread may end the watch meanwhile */
+    /* read once, because another thread may end the watch meanwhile */
+    const struct hd_watch *watch = t->watch;
     const struct hd_mailbox *m = t->named && watch != NULL ? watch->mailbox : NULL;
     return t->named ? m != NULL && m->stack_end != 0 && (sp < m->stack_begin || sp >= m->stack_end)
                     : below_top > MAIN_STACK_MAX;
 }
 
-/* For the worker: the meaning of this key is not known. Replaces an unread copy, since this wait may last and
- * the earlier ones are over. */
+/* Copies the stack for the worker, since the meaning of this key is not known. Replaces an unread copy: this
+ * wait may last, while the waits of earlier copies are over. */
 INSIDE_A_CALL SLOW_PATH static void copy_stack(struct hd_wait_table *t, struct hd_wait_entry *entry,
                                                bool blocks) {
     begin_slow_path(t);
@@ -153,7 +156,8 @@ INSIDE_A_CALL SLOW_PATH static void copy_stack(struct hd_wait_table *t, struct h
     uint64_t below_top = t->stack_top > c->regs.sp ? t->stack_top - c->regs.sp : 0;
     c->bytes = (uint32_t)(below_top < HD_WAIT_STACK_BYTES ? below_top & ~7ULL : HD_WAIT_STACK_BYTES);
     c->coroutine = is_coroutine(t, c->regs.sp, below_top);
-    if (t->named || c->coroutine) { /* its end is not known: the kernel reads what is there */
+    /* The end of this stack is not known. So the kernel copies as many bytes as are mapped. */
+    if (t->named || c->coroutine) {
         long n = hd_os.read_memory(hd_os.get_pid(), c->regs.sp, c->stack, HD_WAIT_STACK_BYTES);
         c->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
     } else {
@@ -227,7 +231,8 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call
     atomic_store_explicit(&loop->waiting, &entry->verdict, memory_order_release);
 }
 
-/* The end of a wait that was not known as idle when it began. `idle`: it is known as idle now. */
+/* Ends a wait that was not known as the loop's when it began. `idle`: the wait is known as the loop's now.
+ * Returns the time of the end in ticks. */
 INSIDE_A_CALL static uint64_t wait_over(struct hd_wait_table *t, uint64_t began, bool idle) {
     struct hd_loop *loop = t->loop;
     atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
@@ -242,21 +247,25 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_wait_table *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (watch == NULL) {
-        return; /* a forked child, whose table was wiped in the wait */
+        /* The wait does not count, or this is a forked child, whose table the kernel wiped during the
+         * wait. */
+        return;
     }
     struct hd_wait_entry *entry = w->entry;
     struct hd_loop *loop = &watch->loop;
     uint64_t now;
     if (!w->blocks) {
         if (w->idle) {
-            hd_loop_mark(loop, HANGDOG_AFTER_WAITING); /* one turn ends, the next starts */
+            /* the wait did not block: one turn ends here, the next starts */
+            hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
         }
         return;
     }
     if (w->idle) {
         now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     } else {
-        /* The end first, then the verdict: the worker writes a verdict first, and then reads the end. */
+        /* The thread stores the end first, and then reads the verdict. The worker writes the verdict first,
+         * and then reads the end. So at least one of them sees the other's value. */
         atomic_store_explicit(&entry->unknown.began, w->began, memory_order_release);
         atomic_exchange_explicit(&entry->unknown.ended, hd_loop_ticks(loop), memory_order_seq_cst);
         uint8_t verdict = atomic_load_explicit(&entry->verdict, memory_order_seq_cst);
@@ -269,7 +278,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
 }
 
 INSIDE_A_CALL SLOW_PATH void hd_wait_jumped(struct hd_wait_table *t) {
-    end_slow_path(t); /* the jump also leaves the slow path */
+    end_slow_path(t); /* the jump has left the slow path too */
     if (t->watch == NULL) {
         return;
     }
