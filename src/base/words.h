@@ -15,7 +15,7 @@ enum hd_report_kind {
 /* Properties of a kind of report, as bits. */
 enum hd_report_flag {
     HD_OF_HANG = 1,       /* a loop hung */
-    HD_OF_TURN = 2,       /* the worker writes it of a turn, and writes it again while the turn lasts */
+    HD_OF_TURN = 2,       /* a turn of a loop hung, or was a long frame */
     HD_OF_RATE = 4,       /* the collector adds its duration to the time hung */
     HD_OF_END = 8,        /* the process ended */
     HD_OF_OWN_GROUP = 16, /* the collector groups it with no other kind */

@@ -66,12 +66,16 @@ struct hd_lock_seen {
 
 struct hd_evidence {
     enum hd_evidence_kind kind;
+    /* An initializer that names no member of a union sets only the first member to zero (GCC 15). So the
+     * largest member comes first. */
     union {
-        struct hd_descriptor_seen descriptor;
         struct hd_lock_seen lock;
+        struct hd_descriptor_seen descriptor;
     };
     char name[64]; /* base name of the file, or the toolkit's library without its version; empty: none */
 };
+
+_Static_assert(sizeof(struct hd_lock_seen) >= sizeof(struct hd_descriptor_seen), "the first member");
 
 /* The child process that a thread waits for. */
 struct hd_child_seen {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names in the spool folder, and walks through the folder. Only spool.c and spool_files.c use them. No
- * allocation.
+ * Names in the spool folder, and walks through the folder. For the writers of the spool, and for the parts of
+ * the command that find or finish reports. No allocation.
  */
 #ifndef HD_SPOOL_FILES_H
 #define HD_SPOOL_FILES_H
