@@ -13,7 +13,8 @@ static uint64_t least(uint64_t a, uint64_t b) {
 }
 
 /* Returns the kind with the most time; of kinds with equal time, the first one in words.def. Ignores
- * HD_CAUSE_GC: hd_cause_decide compares a collector's waits together with the time that the collector ran. */
+ * HD_CAUSE_GC, since hd_cause_decide adds the time of a collector's waits to the time that the collector
+ * ran. */
 static enum hd_cause_kind most_of(const struct hd_cause_sums *s) {
     enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;
     for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) {

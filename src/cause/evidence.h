@@ -54,8 +54,7 @@ struct hd_descriptor_seen {
 struct hd_lock_seen {
     uint64_t address;  /* the address of the futex */
     int32_t owner_tid; /* the thread that has the lock; 0: unknown */
-    /* The thread that must end, if the thread is in pthread_join; 0: the thread waits for something
-     * else. */
+    /* In pthread_join, the thread that must end before the call returns; 0: no pthread_join, or unknown. */
     int32_t joined_tid;
     uint32_t readers; /* the number of readers that a writer waits for; 0: none, or unknown */
     uint8_t kind;     /* enum hd_lock_kind */

@@ -11,7 +11,8 @@
 /* Opens the files of this process in /proc. Call this first: the caller needs ctx->mem_fd to read the
  * modules for hd_probe_context_init. */
 void hd_probe_context_open(struct hd_probe_context *ctx);
-/* Fills the other members of *ctx for this process. On the worker thread; `own_tid` is the calling thread. */
+/* Fills the members that hd_probe_context_open leaves empty, for this process. On the worker thread;
+ * `own_tid` is the calling thread. */
 void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid);
 /* Like hd_probe_context_init, for another process. The caller has set proc_fd, mem_fd and pid before.
  * `in_libc`: an address in that process's C library. */

@@ -33,7 +33,7 @@ struct hd_probe_context {
     /* Offset of the thread's id in libc's thread descriptor (struct pthread); 0: unknown. linux/join.h
      * says what it is for. */
     uint32_t descriptor_tid;
-    /* Bit N is set: 64-bit word N of that descriptor points to the descriptor itself. */
+    /* Bit N is set: in libc's thread descriptor, 64-bit word N points to the descriptor itself. */
     uint32_t descriptor_self;
     /* Descriptors of the control group's files; negative: the kernel has no such file.
      * hd_probe_context_init_other opens only throttled_fd. */

@@ -18,7 +18,7 @@ struct said {
     const struct hd_cause_sums *sums;
     enum hd_cause_kind kind;
     bool ran;     /* true: the sentence is about code on a CPU; false: about waits */
-    bool several; /* true: waits for other objects had a part of the cause's time */
+    bool several; /* true: other waits than the one in `best` had a part of the cause's time */
     const struct hd_cause_best *best;
     const struct hd_probe *probe; /* the sample of the wait that the sentence names */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of a turn: the time of each cause, and the wait that has most of it. Plain values, which only the
- * worker writes. A zeroed struct is valid, and has no time.
+ * The sums of a turn: the time of each cause, and the wait that has most of the cause's time. Plain values,
+ * which only the worker writes. A zeroed struct is valid, and has no time.
  */
 #ifndef HD_SUMS_H
 #define HD_SUMS_H

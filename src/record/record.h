@@ -32,8 +32,8 @@ struct hd_record_options {
     uint64_t started_ns, started_wall_ns;
     uint32_t reports_per_day, reports_per_fingerprint;
     uint8_t session[HD_UUID_BYTES];
-    /* The number of seccomp filters that the runner has. No filter kills a process for a system call of
-     * Hangdog's threads. Otherwise the number is -1, also if it is unknown. */
+    /* The number of seccomp filters that the runner has. The value is -1 if a filter kills for a system
+     * call of Hangdog's, or if the number is unknown. */
     int32_t seccomp_filters;
     /* The program's name. In a child's record the name is empty until the child stores its script or
      * executable. */
@@ -133,8 +133,8 @@ struct hd_record_loop {
 struct hd_record_open {
     _Atomic uint32_t state;     /* enum hd_record_hang: the state of the hang that has the report `hang_id` */
     _Atomic uint32_t is_launch; /* 1: the hang is a launch, so the thread's loop is not known yet */
-    /* The id of the session report. A second writer uses the same id, so that its report replaces the
-     * first. */
+    /* The id of the session report. A second writer uses the same id, so that the second report replaces
+     * the first. */
     uint8_t session_id[HD_UUID_BYTES];
     uint8_t hang_id[HD_UUID_BYTES];
     /* The start of the hang, moved forward by all time that does not count, such as stops. */

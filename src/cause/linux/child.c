@@ -67,7 +67,7 @@ void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16
     hd_os_close(fd);
     memset(name, 0, 16);
     if (n > 1) {
-        memcpy(name, comm, (size_t)n - 1 < 16 ? (size_t)n - 1 : 15); /* the file ends with a newline */
+        memcpy(name, comm, (size_t)n - 1 < 16 ? (size_t)n - 1 : 15); /* drops the newline at the file's end */
     }
 }
 

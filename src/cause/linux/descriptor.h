@@ -10,9 +10,9 @@
 
 #define PIPE_LINK "pipe:["
 
-/* Returns the kind of descriptor `fd` in the table of thread `tid`; HD_FD_NONE: there is no such
- * descriptor. Writes the base name of a file to out->name, and the inode of a socket or an unnamed pipe to
- * out->descriptor.inode. `proc_fd`: the process's folder in /proc. */
+/* Returns the kind of descriptor `fd` in the descriptor table of thread `tid`; HD_FD_NONE: there is no
+ * such descriptor. Writes the base name of a file to out->name, and the inode of a socket or an unnamed
+ * pipe to out->descriptor.inode. `proc_fd`: the process's folder in /proc. */
 enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evidence *out);
 
 /* Like hd_descriptor_kind, but stores the kind in *out as evidence of a descriptor. */

@@ -4,7 +4,7 @@
  * allocation.
  *
  * The functions on the stack show the kind. Only glibc's mutexes and read-write locks store their owner, at a
- * fixed distance from the futex. The capture has copied the words there.
+ * fixed distance from the futex. Each capture copies five words from the futex on, which include the owner.
  */
 #ifndef HD_LOCK_H
 #define HD_LOCK_H

@@ -222,7 +222,7 @@ static bool query(int fd, uint64_t inode, struct unix_reply *out) {
 }
 
 bool hd_peer_is_display(const char *peer) {
-    char name[16]; /* "X0" of "@/tmp/.X11-unix/X0" */
+    char name[16]; /* the base name, such as "X0" of "@/tmp/.X11-unix/X0" */
     hd_text_base_name(name, sizeof name, peer);
     return (name[0] == 'X' && name[1] >= '0' && name[1] <= '9') || strncmp(name, "wayland-", 8) == 0;
 }

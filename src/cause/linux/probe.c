@@ -57,7 +57,7 @@ struct sample {
     uint64_t turn_ns;
 };
 
-/* ---- the other process -------------------------------------------------------------------------- */
+/* ---- the process that the thread waits for --------------------------------------------------------- */
 
 static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
     enum hd_fd_kind kind = hd_evidence_fd_kind(out);

@@ -19,7 +19,8 @@ int hd_notify_open(const char *address) {
         return -EINVAL;
     }
     memcpy(to.sun_path, address, n);
-    bool abstract = address[0] == '@'; /* an abstract name ends without a NUL, by the length of the address */
+    /* An abstract name has no NUL at its end: the length of the address limits the name. */
+    bool abstract = address[0] == '@';
     to.sun_path[0] = abstract ? '\0' : '/';
     uint32_t bytes = (uint32_t)(offsetof(struct sockaddr_un, sun_path) + n + !abstract);
     int fd = hd_os.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -9,7 +9,7 @@
 
 struct hd_proc_stat {
     char state;                           /* the letter of the state; 0: the file cannot be read */
-    bool alive;                           /* false: gone, or a zombie, which has all other values */
+    bool alive;                           /* false: ended, or a zombie, whose other values are valid */
     uint64_t ticks_outside, ticks_inside; /* clock ticks on a CPU, in user mode and in the kernel */
     uint64_t flags, major_faults;
     uint64_t parent, group, terminal, terminal_group;
