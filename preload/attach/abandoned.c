@@ -3,10 +3,12 @@
 
 #include "os/os.h"
 
-#define ABANDONED_NS (5 * HD_NS_PER_S)           /* the longest wait before a filter */
-#define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* for each table a monitor and a worker */
+/* the longest time to wait for the end of abandoned threads */
+#define ABANDONED_NS (5 * HD_NS_PER_S)
+#define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* for each wait table, one monitor and one worker */
 
-/* In a forked child these are ids of the parent's threads, which do not exist in the child. */
+/* A forked child has ids of the parent's threads here. These threads do not exist in the child, so none
+ * counts as alive. */
 static struct {
     int tid[ABANDONED_MAX];
     unsigned count;
@@ -31,7 +33,7 @@ bool hd_attach_has_abandoned(void) {
     return false;
 }
 
-/* A busy worker ends within the time; a worker blocked at a disk may not. */
+/* A worker that is busy ends within this time. A worker that a disk blocks may not. */
 void hd_attach_wait_for_abandoned(void) {
     uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
     while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Threads of ours that were still alive after a stop: blocked at a disk, or about to end. On the program's
- * threads.
+ *
+ * Abandoned threads: threads of Hangdog that a stop has left alive, because a disk blocks them or because
+ * they are about to end. On the program's threads.
  */
 #ifndef HD_ABANDONED_H
 #define HD_ABANDONED_H
 
 #include <stdbool.h>
 
-#define HD_ATTACH_TABLES_MAX 16 /* wait tables that abandoned workers may still use */
+/* The largest number of wait tables that abandoned workers may still use. */
+#define HD_ATTACH_TABLES_MAX 16
 
-/* Remembers thread `tid` if it is still alive. 0: no thread. */
+/* Remembers thread `tid` as abandoned, if it is still alive. `tid` 0: there is no thread. */
 void hd_attach_add_abandoned(int tid);
 
-/* True: at least one of them is still alive. */
+/* True if at least one abandoned thread is still alive. */
 bool hd_attach_has_abandoned(void);
-/* Waits until all have ended, at most 5 s. */
+/* Waits until all abandoned threads have ended, but at most 5 s. */
 void hd_attach_wait_for_abandoned(void);
 
 #endif

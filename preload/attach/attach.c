@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A watch starts in the constructor, unless the program must have one thread for a while: a monitor and a
- * worker are two more. Such a program is watched from its first wait on, and again from the wait after each
- * call that ends our threads.
+ * The watch usually starts in the constructor. If the program must be single-threaded for a while, the watch
+ * starts at the first wait, since the monitor and the worker are threads too. If a call has ended our
+ * threads, the next wait starts the watch again.
  */
 #include "preload/attach/attach.h"
 
@@ -23,9 +23,9 @@
 
 /* ---- the constructor ------------------------------------------------------------------------- */
 
-/* A filter that outlived an exec applies to our threads too. The runner has tried the filters that it has
- * itself, and counted them in `o`. An unreadable mode counts as a filter: without /proc the watch would see
- * nothing anyway. */
+/* True if the process has a seccomp filter that the runner does not have. A filter that outlived an exec
+ * applies to our threads too. The runner has tried its own filters, and stored their number in `o`. An
+ * unreadable mode counts as a filter, since without /proc the watch would see nothing. */
 static bool under_an_unknown_filter(const struct hd_record_options *o) {
     static const char own[] = "/proc/self/status";
     char mode[16];
@@ -57,14 +57,15 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
     hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait};
     hd_wait_table_self = t;
     hd_named_init(r);
-    (void)hd_attach_has_same_root(); /* the first call stores the root */
+    (void)hd_attach_has_same_root(); /* the first call stores the root folder */
     if (t == NULL) {
         atomic_store(&r->status.unwatched, HD_UNWATCHED_FAILED);
     } else if (needs_single_threaded || hd_main_program_imports(names, sizeof names / sizeof names[0])) {
         set_phase(HD_ATTACH_AT_FIRST_WAIT, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();
     } else if (r->options.of_child != 0 && r->options.exec_mode == 0) {
-        set_phase(HD_ATTACH_AT_FIRST_WAIT, HD_UNWATCHED_NO_WAIT); /* most children end soon and never wait */
+        /* Most children end soon and never wait. So their watch starts at the first wait. */
+        set_phase(HD_ATTACH_AT_FIRST_WAIT, HD_UNWATCHED_NO_WAIT);
     } else {
         atomic_store(&hd_attach_state.phase, HD_ATTACH_STARTING);
         hd_attach_start(t, atomic_load(&r->owner.image_ns));
@@ -73,8 +74,8 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
 
 /* ---- the first wait --------------------------------------------------------------------------- */
 
-/* In a forked child, where the kernel has wiped the parent's watch. A child that waits counts as one that
- * stays, and gets a record and a watch. */
+/* Runs in a forked child, where the kernel has wiped the parent's watch. Most children exec or end soon, so
+ * only a child that waits gets a record and a watch. */
 static struct hd_wait_table *first_wait_of_child(void) {
     int saved = errno;
     struct hd_wait_table *t = hd_wait_table_new();
@@ -97,14 +98,14 @@ static struct hd_wait_table *first_wait_of_child(void) {
     return hd_wait_table_self;
 }
 
-/* A vforked child shares memory and thread-local variables with the parent, and must not start the parent's
- * watch. */
+/* True in a vforked child while a wait would start a watch. The child shares memory and thread-local
+ * variables with the parent, and must not start the parent's watch. */
 static bool in_vforked_child(void) {
     uint32_t phase = atomic_load(&hd_attach_state.phase);
     return (phase == HD_ATTACH_AT_FIRST_WAIT || phase == HD_ATTACH_ENDING) && hd_attach_is_vforked();
 }
 
-/* Phase AT_FIRST_WAIT becomes STARTING. False: this wait starts no watch. */
+/* Changes phase AT_FIRST_WAIT to STARTING. False: this wait starts no watch. */
 static bool claim_start(void) {
     uint32_t phase = HD_ATTACH_AT_FIRST_WAIT;
     if (hd_attach_state.restarts.not_before_ns > hd_os_now_ns() &&
@@ -113,8 +114,8 @@ static bool claim_start(void) {
     }
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &phase, HD_ATTACH_STARTING)) {
         if (phase != HD_ATTACH_STARTING) {
-            hd_wait_table_self =
-                NULL; /* a forked child that is not followed: later waits then skip this function */
+            /* A forked child that is not followed: without a table, its later waits skip this function. */
+            hd_wait_table_self = NULL;
         }
         return false;
     }
@@ -126,12 +127,13 @@ static bool claim_start(void) {
     return true;
 }
 
-/* The hook of preload/waits: the calling thread has a wait table without a loop, and is about to wait.
- * Returns the table of a thread that is watched now, else NULL. Keeps errno. */
+/* The hook of preload/waits (struct hd_wait_hooks): the calling thread has a wait table but no watch, and is
+ * about to wait. Returns the thread's table if the thread is watched now, else NULL. Keeps errno. */
 static struct hd_wait_table *first_wait(void) {
     struct hd_wait_table *t = hd_wait_table_self;
     if (t->named) {
-        hd_wait_table_self = NULL; /* of a named thread whose watch ended, or of a forked child */
+        /* The watch of this named thread has ended, or the process is a forked child. */
+        hd_wait_table_self = NULL;
         return NULL;
     }
     if (in_vforked_child()) {

@@ -5,8 +5,8 @@
 #include "preload/waits/recognition.h"
 
 static struct hd_record *record;
-static uint32_t
-    named_known; /* enum hd_record_certainty of the best known loop of a named thread; worker only */
+/* enum hd_record_certainty of the best known loop of all named threads. Only the worker uses it. */
+static uint32_t named_known;
 
 static bool is_due(void *main_waits, uint64_t now_ns) {
     return hd_recognition_due(main_waits, now_ns) || hd_named_due(now_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The recogniser that the monitor and the worker of a watched process call: for the main thread, and for the
- * threads that the user named. `due` runs on the monitor, all else on the worker.
+ *
+ * The recogniser (watch/recogniser.h) of a watched process, for the main thread and the threads that the user
+ * named (--thread). The function `due` runs on the monitor thread, the others on the worker thread.
  */
 #ifndef HD_ATTACH_RECOGNISER_H
 #define HD_ATTACH_RECOGNISER_H
@@ -9,8 +10,8 @@
 #include "record/record.h"
 #include "watch/recogniser.h"
 
-/* Starts the recognition of the main thread, with waits `t`. The recogniser stores the certainty of the loop
- * in `r`. */
+/* Starts the recognition of the main thread, whose wait table is `t`, and returns the recogniser. The
+ * recogniser stores the certainty of the best known loop in `r`. */
 struct hd_recogniser hd_attach_recogniser(struct hd_wait_table *t, struct hd_record *r);
 
 #endif

@@ -59,7 +59,8 @@ static void fill_settings(const struct hd_record_options *o, struct hd_settings 
 
 /* ---- the main thread ------------------------------------------------------------------------- */
 
-/* An address above all frames of the main thread: the kernel puts the path of the executed file there. */
+/* The kernel puts the path of the executed file above all frames of the main thread. So this address is above
+ * them. */
 static uint64_t main_stack_top(void) {
     return getauxval(AT_EXECFN);
 }
@@ -76,9 +77,9 @@ static void watch_main_thread(struct hd_run *run, struct hd_wait_table *t, uint6
     hd_wait_table_self = hd_attach_state.waits = t;
 }
 
-/* Runs when the main thread calls pthread_exit. Other threads of the program run on, unwatched. Our threads
- * must end first: libc ends a process on its last thread, and the descriptors of our threads are not the
- * program's. */
+/* Runs when the main thread calls pthread_exit. The program's other threads are not watched any more. Our
+ * threads must end first, since libc calls exit on the last thread. Our threads have a private descriptor
+ * table, in which the program's exit handlers would find no descriptors. */
 static void main_thread_ends(void *unused) {
     (void)unused;
     hd_wait_table_self = NULL;
@@ -94,7 +95,7 @@ static void stop_at_exit_of_main_thread(void) {
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* No descriptor of ours stays among the program's. */
+/* Ends the watch before it has started. Closes our descriptor, since none may stay among the program's. */
 static void give_up(enum hd_unwatched why) {
     atomic_store(&hd_attach_state.phase, HD_ATTACH_NEVER);
     atomic_store(&hd_attach_state.record->status.unwatched, why);
@@ -113,7 +114,7 @@ static void store_rights(void) {
 }
 
 void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
-    /* Not on the stack: the first wait may run on a coroutine's stack of some KiB. */
+    /* Static, because the stack is too small if a coroutine makes the first wait. */
     static struct hd_settings settings;
     struct hd_record *r = hd_attach_state.record;
     struct hd_attach_restarts *restarts = &hd_attach_state.restarts;
@@ -122,7 +123,8 @@ void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
     struct hd_run *run;
     const struct hd_ports ports = {.recogniser = hd_attach_recogniser(t, r),
                                    .exceeds = hd_attach_end_on_monitor};
-    if (!hd_attach_has_same_root()) { /* the spool's path now means another folder */
+    /* The program has changed its root folder, so the spool's path means another folder. */
+    if (!hd_attach_has_same_root()) {
         give_up(HD_UNWATCHED_ROOT);
         return;
     }
@@ -147,7 +149,8 @@ void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
     restarts->start_took_ns = hd_os_now_ns() - began_ns;
     uint32_t starting = HD_ATTACH_STARTING;
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &starting, HD_ATTACH_WATCHED)) {
-        (void)hd_attach_stop(); /* another thread has installed a filter since */
+        /* Another thread has installed a seccomp filter meanwhile. */
+        (void)hd_attach_stop();
         atomic_store(&r->status.unwatched, HD_UNWATCHED_FILTER);
     }
 }

@@ -10,8 +10,9 @@
 #include "watch/watching.h"
 
 #define STARTS_WITHOUT_PAUSE 4
-#define PAUSE_FACTOR \
-    20 /* later starts take at most a twentieth of the time, if the program ends each watch soon */
+/* The pause before a start is this number of times as long as the last start and stop. So they take at most a
+ * twentieth of the time. */
+#define PAUSE_FACTOR 20
 
 bool hd_attach_stop(void) {
     const struct hd_run *run = hd_run_current();
@@ -23,7 +24,8 @@ bool hd_attach_stop(void) {
     return stopped && !atomic_load(&run->channel.stop.worker_left);
 }
 
-/* A program that ends each watch soon must not spend its time on starts. */
+/* Sets the earliest time of the next start, so that a program that ends each watch soon does not spend its
+ * time on starts. */
 static void set_pause(uint64_t stop_began_ns) {
     struct hd_attach_restarts *r = &hd_attach_state.restarts;
     uint64_t now_ns = hd_os_now_ns();
@@ -38,11 +40,10 @@ bool hd_attach_end_threads(void) {
     }
     uint64_t began_ns = hd_os_now_ns();
     hd_record_file_keep();
-    hd_wait_table_self = NULL; /* until the stop has shown whether the worker still uses the table */
+    hd_wait_table_self = NULL; /* NULL until the stop has shown whether the worker still uses the table */
     struct hd_run *run = hd_run_current();
-    if (run != NULL &&
-        t->watch !=
-            NULL) { /* NULL: another thread's filter has ended the watch, or there was no memory for one */
+    /* NULL: another thread's filter has ended the watch, or there was no memory for a watch. */
+    if (run != NULL && t->watch != NULL) {
         hd_watch_remove(run, t->watch);
     }
     if (hd_attach_stop()) {
@@ -53,10 +54,10 @@ bool hd_attach_end_threads(void) {
         hd_attach_state.restarts.lost_tables++;
     }
     hd_watch_leave_stopped();
-    hd_named_forget(); /* after the stop: before, further named threads could join this run */
+    hd_named_forget(); /* after the stop, since until then more named threads could join this run */
     hd_attach_state.securebits = -1;
     set_pause(began_ns);
-    uint32_t phase = atomic_load(&hd_attach_state.phase); /* NEVER if another thread installed a filter */
+    uint32_t phase = atomic_load(&hd_attach_state.phase); /* NEVER if another thread has installed a filter */
     if (hd_attach_phase_has_threads(phase)) {
         atomic_compare_exchange_strong(&hd_attach_state.phase, &phase,
                                        hd_wait_table_self != NULL ? HD_ATTACH_AT_FIRST_WAIT
@@ -67,7 +68,7 @@ bool hd_attach_end_threads(void) {
 
 void hd_attach_end_watch(enum hd_unwatched why) {
     if (hd_attach_own_thread() != 0) {
-        (void)hd_attach_stop(); /* the watched thread still marks its turns, without effect */
+        (void)hd_attach_stop(); /* the main thread still marks its turns after this, without effect */
         atomic_store(&hd_attach_state.phase, HD_ATTACH_NEVER);
         atomic_store(&hd_attach_state.record->status.unwatched, why);
     }
@@ -77,7 +78,9 @@ void hd_attach_before_filter(void) {
     if (hd_attach_is_filtered() || hd_attach_is_vforked()) {
         return;
     }
-    hd_capture_signal_end(); /* in a forked child too, where a signal of the child's would find our handler */
+    /* Also in a forked child: our handler would make system calls there at the child's signal, and the filter
+     * may kill for these. */
+    hd_capture_signal_end();
     if (hd_attach_has_own_memory()) {
         if (hd_attach_phase_has_threads(atomic_exchange(&hd_attach_state.phase, HD_ATTACH_NEVER))) {
             (void)hd_attach_stop();

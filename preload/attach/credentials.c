@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * libc makes every thread change its ids, and aborts the program if the results differ between threads.
- * Capabilities and securebits belong to a thread and decide the result. Our threads therefore end first if
- * theirs differ from the caller's.
+ * When the program changes ids, libc makes every thread change them, ours too. libc aborts the program if a
+ * thread's result differs from the others. The result depends on capabilities and securebits, which each
+ * thread has for itself. So our threads end before the change if theirs differ from the caller's.
  */
 #include "preload/attach/credentials.h"
 
@@ -25,14 +25,14 @@
 #include "preload/waits/wait_table.h"
 #include "watch/follow.h"
 
-#define DISK_WAIT_NS (50 * HD_NS_PER_MS) /* longest wait for a worker at a disk */
+#define DISK_WAIT_NS (50 * HD_NS_PER_MS) /* the longest time to wait for a worker that a disk blocks */
 #define DISK_POLL_NS (5 * HD_NS_PER_MS)
 
 /* libc has this function, but declares it in no header. */
 extern int capget(cap_user_header_t header, cap_user_data_t data);
 
-/* Read by system calls, not from /proc: a new root may have no /proc, and some programs change ids for each
- * request. */
+/* The real, effective and saved ids. Read by system calls, because /proc is missing under some roots, and is
+ * too slow for a program that changes ids at each request. */
 struct ids {
     uid_t user[3];
     gid_t group[3];
@@ -40,10 +40,12 @@ struct ids {
 
 /* The credentials of our threads. */
 static struct {
-    struct ids ids;       /* libc changes the ids of all threads together */
-    bool other_groups;    /* the main thread changed its groups by a raw system call, our threads did not */
-    bool no_new_privs;    /* our threads have this flag */
-    uint64_t not_bounded; /* capabilities that our threads dropped from the bounding set */
+    struct ids ids; /* equal for all threads, because libc changes the ids of all together */
+    /* true: the main thread changed its groups by a raw system call, and our threads did not */
+    bool other_groups;
+    bool no_new_privs; /* true: our threads have the flag no_new_privs */
+    /* The set of capabilities that our threads have dropped from the bounding set. */
+    uint64_t not_bounded;
 } ours;
 
 static struct ids own_ids(void) {
@@ -63,7 +65,8 @@ void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
         ours.ids = own_ids();
     }
-    uint32_t changes = atomic_load(&hd_follow_id_changes); /* 0 in a child forked during the change */
+    /* 0 in a child that was forked during the change: the child keeps 0. */
+    uint32_t changes = atomic_load(&hd_follow_id_changes);
     while (changes != 0 && !atomic_compare_exchange_weak(&hd_follow_id_changes, &changes, changes - 1)) {
     }
 }
@@ -72,7 +75,7 @@ void hd_attach_forget_id_changes(void) {
     atomic_store(&hd_follow_id_changes, 0);
 }
 
-/* Reads the inheritable, permitted and effective sets of thread `tid`; 0: the calling thread. */
+/* Reads the inheritable, permitted and effective capabilities of thread `tid`; 0: the calling thread. */
 static bool read_capabilities(int tid, uint64_t sets[HD_CAPS_SETS]) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = tid};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -90,7 +93,8 @@ static bool has_these(const uint64_t own[HD_CAPS_SETS], int tid) {
            own[HD_CAPS_EFFECTIVE] == its[HD_CAPS_EFFECTIVE];
 }
 
-/* Checks both threads: the worker may drop capabilities later than the monitor. */
+/* True if the monitor and the worker have the caller's capabilities. Both are checked, because the worker may
+ * drop capabilities later than the monitor. */
 static bool have_the_same_capabilities(int monitor) {
     const struct hd_run *run = hd_run_current();
     int worker = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.worker)) : 0;
@@ -98,23 +102,26 @@ static bool have_the_same_capabilities(int monitor) {
     return read_capabilities(0, own) && has_these(own, monitor) && (worker == 0 || has_these(own, worker));
 }
 
-/* True: the id change that the caller is about to make has the same result on our threads. */
+/* True: the id change that the caller is about to make has the same result on our threads. `tid`: the
+ * monitor's thread id. */
 static bool has_the_same_rights(int tid) {
     struct ids own = own_ids();
     bool same = memcmp(&own, &ours.ids, sizeof own) == 0 ||
-                atomic_load(&hd_follow_id_changes) > 1; /* another thread's change is not stored yet */
+                /* More than 1: another thread is changing ids, too, and has not stored the result yet. */
+                atomic_load(&hd_follow_id_changes) > 1;
     return same && !ours.other_groups && have_the_same_capabilities(tid) &&
            hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_state.securebits;
 }
 
-/* True: the program has one thread, and libc does not know ours. Then libc can change the ids without our
- * threads. Else libc waits for each thread, even for a worker that is blocked at a disk. */
+/* True: libc knows of only one thread, so it changes the ids without our threads. Otherwise libc waits until
+ * each thread has changed its ids, even for a worker that a disk blocks. */
 static bool program_has_one_thread(void) {
     const char *flag = hd_os_single_threaded.flag[0];
     return flag != NULL && *flag != 0;
 }
 
-/* True: thread `tid` is blocked in a system call other than futex, in which the worker waits for work. */
+/* True: thread `tid` is blocked in a system call other than futex. The worker waits for work in futex, so a
+ * disk probably blocks it. */
 static bool is_at_a_disk(int tid) {
     char text[64];
     int fd = hd_proc_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
@@ -124,7 +131,7 @@ static bool is_at_a_disk(int tid) {
     return n > 0 && text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) != SYS_futex;
 }
 
-/* True: the worker stays blocked at a disk for DISK_WAIT_NS. */
+/* True: a disk blocks the worker for DISK_WAIT_NS. */
 static bool worker_is_stuck(void) {
     const struct hd_run *run = hd_run_current();
     int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.worker)) : 0;
@@ -138,8 +145,8 @@ static bool worker_is_stuck(void) {
     return false;
 }
 
-/* A worker that is still blocked at a disk after this keeps its old rights until it returns, and then ends.
- */
+/* Ends our threads. A worker that a disk still blocks after this keeps its old rights until the disk answers,
+ * and then ends. */
 static void end_threads(void) {
     if (!hd_attach_end_threads()) {
         hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
@@ -170,8 +177,8 @@ static void fill(struct hd_credentials *c, const struct ids *ids) {
     }
 }
 
-/* True: a thread of ours has a right that the caller lacks. Checks only what system calls return, without
- * /proc: programs change capabilities and ids again and again. */
+/* True: a thread of ours has a right that the caller lacks. Uses system calls only and not the slower /proc,
+ * since programs change capabilities and ids again and again. */
 static bool have_more(const struct hd_run *run) {
     int threads[] = {hd_thread_id_tid(atomic_load(&run->channel.threads.monitor)),
                      hd_thread_id_tid(atomic_load(&run->channel.threads.worker))};
@@ -180,21 +187,21 @@ static bool have_more(const struct hd_run *run) {
     fill(&own, &ids);
     fill(&its, &ours.ids);
     bool more = !read_capabilities(0, own.capabilities);
-    for (unsigned i = 0; i < 2 && !more; i++) { /* 0: the thread has not stored its id yet */
+    for (unsigned i = 0; i < 2 && !more; i++) { /* 0: this thread of ours has not stored its id yet */
         more = threads[i] == 0 || !read_capabilities(threads[i], its.capabilities) ||
                hd_credentials_exceed(&its, &own);
     }
     return more;
 }
 
-/* Our threads inherit the main thread's rights, so only a right that the main thread gives up concerns them.
- */
+/* True on the main thread, while threads of ours exist. These inherit the main thread's rights, so only a
+ * right that the main thread gives up concerns them. */
 static bool on_main_thread(void) {
     return hd_attach_own_thread() != 0 && hd_wait_table_self != NULL && !hd_wait_table_self->named;
 }
 
-/* Makes our threads drop what the main thread has given up, or ends them. `checked_by_calls`: have_more()
- * notices this kind of right. */
+/* Makes our threads give up what the main thread has given up, or ends them. `checked_by_calls`: have_more()
+ * notices this kind of right, so our threads need not follow unless they have more. */
 static void follow(bool checked_by_calls) {
     struct hd_run *run = hd_run_current();
     if (run == NULL || ((!checked_by_calls || have_more(run)) && !hd_follow_all(run))) {

@@ -11,9 +11,10 @@
 #include "image/libc_version.h"
 #include "os/os.h"
 
-#define INTERPRETERS_MAX 4  /* nested interpreters of scripts, as in the kernel */
-#define HEAD_BYTES 256      /* bytes that decide a file's format, as in the kernel */
-#define LOCK_LINE_BYTES 128 /* "1: POSIX  ADVISORY  READ 1234 08:01:5678 0 EOF" */
+#define INTERPRETERS_MAX 4 /* the kernel's limit for a script whose interpreter is a script, and so on */
+#define HEAD_BYTES 256     /* the number of first bytes of a file by which the kernel decides its format */
+/* The size of a line of /proc/locks, such as "1: POSIX  ADVISORY  READ 1234 08:01:5678 0 EOF". */
+#define LOCK_LINE_BYTES 128
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -29,7 +30,8 @@ bool hd_exec_needs_asan_first(const char *list) {
     return strstr(list, "libasan.so") != NULL || strstr(list, "libclang_rt.asan") != NULL;
 }
 
-/* Stores the name of the program's first library if that must stay the first one, else an empty name. */
+/* Stores the name of the program's first library in `first` if this library must precede the preload.
+ * Otherwise stores an empty name. */
 static void find_first(const struct hd_elf_file *f, char first[HD_EXEC_NAME_BYTES]) {
     uint64_t strings = 0, name = 0;
     ElfW(Phdr) p;
@@ -60,8 +62,9 @@ static bool takes_us(const char *loader) {
     return takes;
 }
 
-/* The program that a command line of the loader runs; NULL: the loader runs none, but lists or checks files.
- * All other options up to glibc 2.42 have a value, except --inhibit-cache. */
+/* The program may be the loader, with another program among its arguments. Returns the path of this other
+ * program. NULL: the loader runs none, but lists or checks files. In glibc up to 2.42 each option that is not
+ * handled here has a value, except --inhibit-cache. */
 static const char *run_by(const char *loader, char *const *argv) {
     const char *slash = strrchr(loader, '/');
     if (strcmp(slash != NULL ? slash + 1 : loader, LOADER) != 0 || argv == NULL || argv[0] == NULL) {
@@ -77,8 +80,8 @@ static const char *run_by(const char *loader, char *const *argv) {
     return *argv;
 }
 
-/* True: the program's loader takes the preload. If the file is a loader itself, sets `*program` to the
- * program that the loader runs, and NULL where it runs none. */
+/* True: the program's loader loads the preload. If the file is a loader itself, sets `*program` to the
+ * program that this loader runs. NULL there: the loader runs none. */
 static bool has_our_loader(const struct hd_elf_file *f, const char **program, char *const *argv,
                            char first[HD_EXEC_NAME_BYTES]) {
     char path[HEAD_BYTES];
@@ -95,8 +98,8 @@ static bool has_our_loader(const struct hd_elf_file *f, const char **program, ch
     return *program != NULL && hd_libc_version_suffices(f->fd);
 }
 
-/* True: exec raises privileges by the file's mode or capabilities. The loader then ignores LD_PRELOAD, and
- * our variables would stay in the environment. */
+/* True: exec raises privileges because of the file's mode or capabilities. The loader then ignores
+ * LD_PRELOAD, and our variables would stay in the environment. */
 static bool gains_privileges(const struct stat *st, int dir, const char *path) {
     char caps[64];
     return (st->st_mode & (S_ISUID | S_ISGID)) != 0 ||
@@ -104,15 +107,16 @@ static bool gains_privileges(const struct stat *st, int dir, const char *path) {
             hd_os.get_xattr(path, "security.capability", caps, sizeof caps) > 0);
 }
 
-/* True: this process may have a POSIX lock on the file, or /proc/locks cannot be read. The kernel drops such
- * a lock when the process closes any descriptor of the file. */
+/* True: this process may have a POSIX lock on the file, or /proc/locks cannot be read. Such a file must not
+ * be opened: the kernel drops the lock when the process closes any descriptor of the file. */
 static bool may_have_posix_lock(uint64_t inode) {
     char piece[512], line[LOCK_LINE_BYTES], wanted[32];
     struct hd_text t;
     size_t length = 0;
     long n;
     bool found = false;
-    hd_text_init(&t, wanted, sizeof wanted); /* any process, any device: true too often does no harm */
+    /* Matches any process and any device, since a wrong "true" does no harm. */
+    hd_text_init(&t, wanted, sizeof wanted);
     hd_text_str(&t, ":");
     hd_text_u64(&t, inode);
     hd_text_str(&t, " ");
@@ -135,7 +139,8 @@ static bool may_have_posix_lock(uint64_t inode) {
     return found;
 }
 
-/* Opens for reading. Fails if the open could block, or the close could drop a lock of the program. */
+/* Opens a program's file for reading. Fails if exec would raise privileges, if the open could block, or if
+ * the close could drop a lock of the program. */
 static int open_program(int dir, const char *path) {
     struct stat st;
     bool good = hd_os.stat_at(dir, path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
@@ -162,14 +167,14 @@ bool hd_exec_target_loads_us(int dir, const char *path, char *const *argv, char 
         if (elf) {
             path = next;
         } else if (strncmp(head, "#!", 2) != 0) {
-            path = "/bin/sh"; /* libc runs a file of unknown format by the shell */
+            path = "/bin/sh"; /* libc's exec functions run a file of unknown format by the shell */
         } else if (hd_elf_script_interpreter(head, interpreter, sizeof interpreter)) {
             path = interpreter;
         } else {
             return false;
         }
         dir = AT_FDCWD;
-        argv = NULL; /* known for the first program only, not for its interpreter */
+        argv = NULL; /* the arguments belong to the first program, not to its interpreter */
     }
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the program's dynamic section as the kernel mapped it, without calls into the loader.
+ * Reads the program's dynamic section where the kernel mapped it, without calls into the loader.
  */
 #include "preload/attach/imports.h"
 
@@ -16,10 +16,13 @@ struct dynamic {
     struct {
         const char *entries;
         size_t bytes, size;
-    } table[2]; /* relocations: done at start, done at the first call */
+        /* Relocations. [0]: the loader does them at start. [1]: it does each at the first call of a function.
+         */
+    } table[2];
 };
 
-/* The loader may already have replaced a file's offset by an address. */
+/* Returns the address for a value of the dynamic section. The value is an offset in the file, unless the
+ * loader has already replaced it by the address. */
 static const void *at(const struct dynamic *d, uintptr_t value) {
     return (const void *)(value < d->bias ? value + d->bias : value); // NOLINT(performance-no-int-to-ptr)
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions that the main program imports. Before main; no allocation.
+ * Finds out which functions the main program imports. Before main; no allocation.
  */
 #ifndef HD_IMPORTS_H
 #define HD_IMPORTS_H
 
 #include <stdbool.h>
 
-/* True: the executable, not one of the libraries, imports a function of `names`, and so may call it. */
+/* True: the executable imports a function of `names`, and so may call it. Imports of libraries do not
+ * count. */
 bool hd_main_program_imports(const char *const names[], unsigned count);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slots of watched threads. A thread claims a free slot when its name matches; the worker frees the slot
- * after the thread has ended. The memory of a slot stays allocated while the process lives, since the worker
- * may be using it.
+ * A thread takes a free slot when its name matches. After the thread has ended, the worker frees the slot.
+ * The memory of a slot stays allocated while the process lives, since the worker may be using it.
  */
 #include "preload/attach/named_threads.h"
 
@@ -14,14 +13,17 @@
 #include "watch/watching.h"
 
 #define CHECK_EVERY_NS (100 * HD_NS_PER_MS)
-#define WORKER_WAIT_NS (100 * HD_NS_PER_MS) /* longest wait of an ending thread for the worker */
+/* The longest time that an ending thread waits for the worker. */
+#define WORKER_WAIT_NS (100 * HD_NS_PER_MS)
 
 enum use {
     FREE,
-    CLAIMED, /* the thread fills the slot, and then checks whether the slot was forgotten in between */
+    /* The thread fills the slot. Before WATCHED it checks whether the slot has become FORGOTTEN meanwhile. */
+    CLAIMED,
     WATCHED,
-    ENDED,     /* the thread has ended: the worker frees the slot */
-    FORGOTTEN, /* the watch has ended; the thread may still use the slot, so no other thread gets it */
+    ENDED, /* the thread has ended, and the worker will free the slot */
+    /* The watch has ended. The thread may still use the slot, so no other thread gets it. */
+    FORGOTTEN,
 };
 
 struct slot {
@@ -30,12 +32,13 @@ struct slot {
     struct hd_wait_table *waits;
 };
 
-#define HD_NAMED_SLOTS 15 /* threads watched at the same time */
+#define HD_NAMED_SLOTS 15 /* the most threads that are watched at the same time */
 
 struct hd_named {
     struct hd_record *record;
     uint32_t count;
-    uint32_t ended_status; /* enum hd_record_certainty: the best known loop of an ended thread */
+    /* enum hd_record_certainty of the best known loop of all threads that have ended */
+    uint32_t ended_status;
     struct slot slot[HD_NAMED_SLOTS];
 };
 
@@ -45,16 +48,18 @@ static _Thread_local uint64_t checked_ns;
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Runs when a watched thread ends. Waits until neither worker nor monitor uses the thread's stack, since its
- * memory vanishes then. Also waits during a stop, and if the slot is forgotten. */
+/* Runs when a watched thread ends. The memory of the thread's stack is about to vanish. So this function
+ * waits until neither the worker nor the monitor uses the stack, also during a stop and if the slot is
+ * FORGOTTEN. */
 static void thread_ends(void *of) {
     struct slot *p = of;
     uint32_t use = atomic_load(&p->use), on = WATCHED;
     hd_wait_table_self = NULL;
     if (use != WATCHED && use != FORGOTTEN) {
-        return; /* wiped, in a forked child */
+        /* The process is a forked child, where the kernel has wiped the slot. */
+        return;
     }
-    /* Read first: once the state is ENDED, another thread may get the slot. */
+    /* Read before the slot becomes ENDED, because another thread may get the slot after that. */
     struct hd_watch *watch = p->waits->watch;
     if (use == WATCHED) {
         hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
@@ -71,7 +76,8 @@ static void thread_ends(void *of) {
     if (run != NULL && watch != NULL && atomic_load(&p->working) == 0) {
         hd_watch_remove(run, watch);
     } else {
-        hd_watch_leave_stopped(); /* the watch stays if the worker did not finish in time */
+        /* If the worker did not finish in time, the watch stays. */
+        hd_watch_leave_stopped();
     }
 }
 
@@ -85,7 +91,8 @@ static struct slot *claim(void) {
     return NULL;
 }
 
-/* Resets the slot for a new thread. Keeps the table's memory, which the worker may read. */
+/* Prepares the slot for a new thread. Uses the slot's former wait table again, since the worker may be
+ * reading it. False: no memory. */
 static bool clear(struct slot *p) {
     struct hd_wait_table *t = p->waits != NULL ? p->waits : hd_wait_table_new();
     if (t == NULL) {
@@ -95,7 +102,8 @@ static bool clear(struct slot *p) {
     hd_wait_table_forget(t);
     t->stack_top = 0;
     t->named = true;
-    /* The former thread may have ended in a signal handler inside the slow path. */
+    /* The former thread may have ended in a signal handler inside the slow path, and so have left the flag
+     * set. */
     atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
     hd_stack_copies_init(&t->copies);
     hd_recognition_init(t->recognition, hd_named->record);
@@ -107,8 +115,8 @@ static bool watch(const char *name, uint64_t now_ns) {
     if (p == NULL) {
         return false;
     }
-    struct hd_run *run =
-        hd_run_current(); /* read after the claim: the end of this run then forgets the slot */
+    /* Read after the slot is claimed, so that the end of this run sets the slot to FORGOTTEN. */
+    struct hd_run *run = hd_run_current();
     struct hd_watch *w = run != NULL && clear(p) ? hd_watch_add(run, name, 0, now_ns) : NULL;
     uint32_t claimed = CLAIMED;
     if (w == NULL || pthread_setspecific(at_exit, p) != 0) {
@@ -121,7 +129,8 @@ static bool watch(const char *name, uint64_t now_ns) {
     p->waits->loop = &w->loop;
     p->waits->watch = w;
     if (!atomic_compare_exchange_strong(&p->use, &claimed, WATCHED)) {
-        p->waits->watch = NULL; /* forgotten: the run has ended, maybe another one has started */
+        /* The slot has become FORGOTTEN: the run has ended, and maybe another one has started. */
+        p->waits->watch = NULL;
         hd_watch_remove(run, w);
         return false;
     }
@@ -170,7 +179,8 @@ void hd_named_forget(void) {
         while (use != FREE && !atomic_compare_exchange_strong(&p->use, &use, FORGOTTEN)) {
         }
         if (use == WATCHED) {
-            p->waits->watch = NULL; /* the thread claims a slot again two waits later */
+            /* The thread's next wait finds no watch, and the wait after that takes a slot again. */
+            p->waits->watch = NULL;
         }
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Threads that are watched because the user named them (--thread). The watch starts at a wait of a thread
- * with such a name and lasts until the thread ends. A thread may get its name late, so an unwatched thread
- * checks its name at its waits, at most each 100 ms.
+ *
+ * Watches the threads that the user named (--thread). The watch of such a thread starts at one of the
+ * thread's waits, and lasts until the thread ends. A thread may get its name late. So an unwatched thread
+ * checks its name at its waits, at most every 100 ms.
  */
 #ifndef HD_NAMED_THREADS_H
 #define HD_NAMED_THREADS_H
@@ -10,7 +11,8 @@
 #include "preload/waits/wait_table.h"
 
 struct hd_named;
-extern struct hd_named *hd_named; /* NULL: the user named no thread. Wiped in a forked child */
+/* NULL: the user named no thread. In a forked child the kernel has wiped the memory. */
+extern struct hd_named *hd_named;
 
 /* Called by the constructor. */
 void hd_named_init(struct hd_record *r);
@@ -19,12 +21,14 @@ void hd_named_init(struct hd_record *r);
  * errno. */
 bool hd_named_watch_caller(void);
 
-/* Ends the watch of all named threads, after the monitor has stopped. A later run may watch them again. */
+/* Ends the watches of all named threads. Called after the monitor has stopped. The threads can be watched
+ * again once a monitor runs. */
 void hd_named_forget(void);
 
-/* The recogniser's functions for all named threads: the monitor calls hd_named_due, the worker
- * hd_named_recognise. Returns the certainty of the best known loop (enum hd_record_certainty). With
- * `blocked`, only describes in `how` how the thread of that loop waits, and needs no tools. */
+/* The recogniser's functions for all named threads. hd_named_due runs on the monitor thread,
+ * hd_named_recognise on the worker thread. hd_named_recognise judges all waits. It returns the certainty of
+ * the best known loop (enum hd_record_certainty). If `blocked` is not NULL, it judges nothing and needs no
+ * tools: it answers in `how` for the blocked thread of this loop. */
 bool hd_named_due(uint64_t now_ns);
 uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
                             struct hd_blocked *how);

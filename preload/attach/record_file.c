@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes a record of the runner's file, and opens the file again for exec. While a worker runs, its private
- * descriptor table keeps the file open, where the program does not see it. Without a worker a high descriptor
- * number does.
+ * Takes a record of the runner's file, and opens the file again for exec. While a worker runs, the file stays
+ * open in the worker's private descriptor table, where the program does not see it. Without a worker the file
+ * stays open in the program's descriptor table, at a high number.
  */
 #include "preload/attach/record_file.h"
 
@@ -23,41 +23,42 @@
 #include "os/linux/proc_files.h"
 #include "record/uuid.h"
 
-#define HIGH_FD 900 /* below the usual limit of 1024 */
+#define HIGH_FD 900 /* a number that programs rarely use, below the usual limit of 1024 */
 
 static struct {
     struct hd_record *table;
     struct hd_outbox *outbox; /* NULL: no runner */
     dev_t device;
     ino_t inode;
-    int high_fd; /* descriptor + 1; 0: not open */
-    /* Copies of options: a forked child that is not followed has no mapping of the table. */
+    int high_fd; /* the high descriptor number plus 1; 0: the file is not open there */
+    /* Copies of two options, because a forked child that is not followed has no mapping of the table. */
     bool follow;
     char path[sizeof((struct hd_record_options *)0)->link];
 } file;
 
 /* ---- take a record ---------------------------------------------------------------------- */
 
-/* True: a session report is due for the record. */
+/* True: a session report must be written for this record. */
 static bool has_unreported(struct hd_record *r) {
     return atomic_load(&r->hangs.reports) != 0 || atomic_load(&r->loop.certainty) != 0 ||
            atomic_load(&r->hangs.count) != 0;
 }
 
-/* Clears the values of the former image. */
+/* Clears the values of the record's former program. */
 static void clear_image(struct hd_record *r) {
     size_t options_end = offsetof(struct hd_record, status);
     memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, runner) - options_end);
 }
 
-/* For a program other than the runner's: it stores its own name, unless the user named all. */
+/* Forgets the app name, which is that of the runner's program. Another program stores a name of its own. Does
+ * nothing if the user gave one name for all programs. */
 static void forget_app(struct hd_record_options *o) {
     if (!o->app_named) {
         o->app_name[0] = o->app_version[0] = '\0';
     }
 }
 
-/* After an exec: uses the record on that this process had before. */
+/* Called after an exec. Keeps the record that the process had before the exec. */
 static struct hd_record *take_over(struct hd_record *r) {
     clear_image(r);
     if (r->options.of_child) {
@@ -66,13 +67,14 @@ static struct hd_record *take_over(struct hd_record *r) {
     return r;
 }
 
-/* True: the image had hangs, and so gets its own session report. An image that only waited leaves the record
- * to the next image. */
+/* True: the program before exec had hangs, and so gets a session report of its own. A program that only
+ * waited leaves its record to the next program. */
 static bool has_unreported_hangs(struct hd_record *r) {
     return atomic_load(&r->hangs.reports) != 0 || atomic_load(&r->hangs.count) != 0;
 }
 
-/* Inode of this process's PID namespace, within which pids are unique; 0: not needed. */
+/* Returns the inode of this process's PID namespace, because process ids are unique only in one namespace. 0:
+ * not needed. */
 static uint64_t own_pid_namespace(const struct hd_record *table) {
     struct stat st;
     bool needed = (table->options.follow || table->options.exec_mode) &&
@@ -80,15 +82,15 @@ static uint64_t own_pid_namespace(const struct hd_record *table) {
     return needed ? st.st_ino : 0;
 }
 
-/* True: the owner has ended, and no report about the owner is due. */
+/* True: the record's owner has ended, and all reports about the owner are written. */
 static bool is_reusable(struct hd_record *r, uint32_t owner, uint64_t space) {
     bool done = !has_unreported(r) || atomic_load(&r->status.session_written) != 0;
     return owner != 0 && done && atomic_load(&r->owner.pid_namespace) == space &&
            kill((pid_t)owner, 0) != 0 && errno == ESRCH;
 }
 
-/* Takes a free record, or with `reuse` the record of an ended process. `of_child`: for a child of the
- * program. */
+/* Takes a free record; with `reuse`, the record of a process that has ended. `of_child`: the record is for a
+ * child of the program. */
 static struct hd_record *take_one(struct hd_record *table, bool of_child, bool reuse) {
     uint64_t space = own_pid_namespace(table);
     for (unsigned i = 0; i < HD_RECORDS; i++) {
@@ -116,7 +118,7 @@ static struct hd_record *take_one(struct hd_record *table, bool of_child, bool r
     return NULL;
 }
 
-/* `before`: the record that this process had before exec; NULL: none. */
+/* Takes a record for this process. `before`: the record that the process had before exec; NULL: none. */
 static struct hd_record *take(struct hd_record *table, struct hd_record *before) {
     bool of_child = before == NULL || before->options.of_child;
     struct hd_record *found = before != NULL && !has_unreported_hangs(before) ? take_over(before) : NULL;
@@ -124,7 +126,8 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     found = found != NULL ? found : take_one(table, of_child, true);
     if (found != before && before != NULL && found != NULL) {
         atomic_store(&before->owner.superseded_ns, hd_os_now_ns());
-    } else if (found == NULL && before != NULL) { /* the table is full: reports written so far stay valid */
+    } else if (found == NULL && before != NULL) {
+        /* The table is full, so this program gets the former program's record. Its reports stay valid. */
         found = take_over(before);
     }
     if (found != NULL) {
@@ -136,13 +139,13 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     return found;
 }
 
-/* True: the record is meant for the parent. An earlier constructor of the program has started this process,
- * which still has our environment variables. */
+/* True: the record is for the parent of this process. The parent ran a constructor before ours, which started
+ * this process with our environment variables. */
 static bool is_for_parent(const struct hd_record_options *o) {
     return !o->follow && o->pid != 0 && o->pid != hd_os.get_pid();
 }
 
-/* The record `number` if this process has it already, else NULL. */
+/* Returns the record with index `number` if this process owns it, else NULL. */
 static struct hd_record *own_record(struct hd_record *table, unsigned long number) {
     bool ours = number < HD_RECORDS && atomic_load(&table[number].owner.pid) == (uint32_t)hd_os.get_pid();
     return ours ? &table[number] : NULL;
@@ -167,12 +170,15 @@ static struct hd_record *take_from(int fd, unsigned long number) {
     file.device = st.st_dev;
     file.inode = st.st_ino;
     if (table->options.exec_mode != 0) {
-        /* the mapping keeps this lock until exec or the end of the process */
+        /* The lock stays after the descriptor is closed, because the mapping keeps it until exec or the end
+         * of the process. */
         hd_os.flock(fd, (table->options.follow ? LOCK_SH : LOCK_EX) | LOCK_NB);
     }
     memcpy(file.path, table->options.link, sizeof file.path);
     file.follow = table->options.follow;
-    if (!file.follow) { /* all but the first page, by which the runner finds surviving children */
+    /* Children are not followed, so a forked child gets no mapping of the table. Without --exec it keeps the
+     * first page, by which the runner finds surviving children. */
+    if (!file.follow) {
         size_t page = table->options.exec_mode == 0 ? getauxval(AT_PAGESZ) : 0;
         hd_os.advise((uint8_t *)table + page, (size_t)st.st_size - page, MADV_DONTFORK);
     }
@@ -180,7 +186,7 @@ static struct hd_record *take_from(int fd, unsigned long number) {
 }
 
 struct hd_record *hd_record_file_take_for_child(const struct hd_record *parent) {
-    file.high_fd = 0; /* a descriptor of the parent */
+    file.high_fd = 0; /* the descriptor belongs to the parent */
     struct hd_record *r = file.follow ? take(file.table, NULL) : NULL;
     if (r != NULL && parent != NULL) {
         memcpy(r->options.app_name, parent->options.app_name, sizeof r->options.app_name);
@@ -206,7 +212,7 @@ struct hd_record *hd_record_file_take(const char *text) {
     int fd =
         text[0] == '/' ? hd_os.open_at(AT_FDCWD, text, O_RDWR | O_CLOEXEC, 0) : (int)strtol(text, &end, 10);
     if (fd < 3) {
-        return NULL; /* 0 to 2 are the program's */
+        return NULL; /* descriptors 0 to 2 are the program's */
     }
     bool has_number = end != NULL && *end == ':';
     struct hd_record *found = take_from(fd, has_number ? strtoul(end + 1, NULL, 10) : HD_RECORDS);
@@ -231,7 +237,7 @@ static bool is_the_file(int fd) {
     return fstat(fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode;
 }
 
-/* Opens the descriptor of the worker's private table through /proc. */
+/* Opens the file again through /proc, by the descriptor in the worker's private table. */
 static int open_workers(void) {
     const struct hd_run *run = hd_run_current();
     int kept = run != NULL ? atomic_load(&run->channel.kept_fd) : 0;
@@ -255,8 +261,8 @@ int hd_record_file_open(void) {
     if (fd < 0) {
         fd = hd_os.open_at(AT_FDCWD, file.path, O_RDWR, 0);
     }
-    if (fd >= 0 &&
-        fd < 3) { /* the program has closed one of these, and the next program must find it closed */
+    /* The program has closed a number from 0 to 2, and the next program must find it closed. */
+    if (fd >= 0 && fd < 3) {
         int higher = fcntl(fd, F_DUPFD, 3);
         hd_os_close(fd);
         fd = higher;
