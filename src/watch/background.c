@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any thread, and signal handlers.
+ * On any thread, and in signal handlers.
  */
 #include "watch/background.h"
 
 void hd_background_set(struct hd_background *b, bool enters, uint64_t now_ns) {
     uint64_t since_ns = atomic_exchange(&b->since_ns, enters ? now_ns : 0);
-    if (since_ns != 0 && now_ns > since_ns) { /* else another thread has read the clock later */
+    /* since_ns is later than now_ns if another thread read the clock after this one, but stored first */
+    if (since_ns != 0 && now_ns > since_ns) {
         atomic_fetch_add(&b->spent_ns, now_ns - since_ns);
     }
 }

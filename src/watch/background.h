@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long the program was in the background. A report says how much of the hang was there. Any thread.
+ * How long the program was in the background. A report says how much of the hang fell into that time. Any
+ * thread.
  */
 #ifndef HD_WATCH_BACKGROUND_H
 #define HD_WATCH_BACKGROUND_H
@@ -10,14 +11,15 @@
 #include "base/types.h"
 
 struct hd_background {
-    _Atomic uint64_t spent_ns; /* in earlier stays */
-    _Atomic uint64_t since_ns; /* start of this stay; 0: the program is not in the background */
+    _Atomic uint64_t spent_ns; /* time in the background, over all periods that have ended */
+    _Atomic uint64_t since_ns; /* when the present period started; 0: the program is not in the background */
 };
 
-/* The program enters or leaves the background. Async-signal-safe. */
+/* Stores that the program enters or leaves the background at `now_ns`. Async-signal-safe. */
 void hd_background_set(struct hd_background *b, bool enters, uint64_t now_ns);
 
-/* How long the program was there until `at_ns`. For a time before the newest change: until that change. */
+/* Returns how long the program was in the background from the start until `at_ns`. If `at_ns` is older than
+ * the newest enter or leave, the result counts until that enter or leave. */
 uint64_t hd_background_until(const struct hd_background *b, uint64_t at_ns);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pairs of counter and clock, and the rate between them.
+ * Stores pairs of readings (counter and clock), and measures the counter's rate from them.
  */
 #include "watch/clock.h"
 
 #define JUMP_NS (1 * HD_NS_PER_MS)
-#define PAIR_NS (50 * HD_NS_PER_US) /* most time between the two readings of a pair */
-#define PAIR_TICKS 100000           /* the same in ticks, some 30 µs */
+#define PAIR_NS (50 * HD_NS_PER_US) /* the longest time between the two readings of a pair */
+#define PAIR_TICKS 100000 /* some 30 µs: with more ticks between the two readings, both are read again */
 #define PAIR_TRIES 3
-#define SLEW 1024 /* time daemons change the clock's rate by less than 1/1024 */
+#define SLEW 1024 /* time daemons (NTP) change the clock's rate by less than one part in SLEW */
 
 void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns) {
     unsigned tries = 0;
-    do { /* again where this thread lost its CPU between the two readings: the pair would be wrong */
+    do { /* repeats if this thread lost its CPU between the two readings, because they differ in time then */
         *ticks = is_tsc ? hd_ticks_read() : 0;
         *ns = hd_os_now_ns();
     } while (is_tsc && hd_ticks_read() - *ticks > PAIR_TICKS && tries++ < PAIR_TRIES);
@@ -26,7 +26,8 @@ void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     atomic_store_explicit(&c->ns_per_tick_32, 1ULL << 32, memory_order_relaxed);
 }
 
-/* Whether counter and clock went apart since the last pair by more than the rate's error. */
+/* Whether the machine was suspended since the last pair: counter and clock then differ by more than the
+ * error of the rate. */
 static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     uint64_t since_ns = ns - c->ns;
     uint64_t stamp_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);

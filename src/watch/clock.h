@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * CLOCK_MONOTONIC at a value of the counter that stamps marks. The two go apart while the machine is
- * suspended: the clock stands still, while the counter runs on or starts again at zero. Pure: both readings
- * are arguments. Monitor; no allocation.
+ * Converts the time stamp of a mark to CLOCK_MONOTONIC. A stamp is a value of the CPU's time-stamp counter.
+ * A suspend of the machine makes the two differ: the clock stands still, while the counter runs on or starts
+ * again at zero. All but hd_clock_read is pure: readings are arguments. On the monitor thread; no
+ * allocation.
  */
 #ifndef HD_CLOCK_H
 #define HD_CLOCK_H
@@ -10,28 +11,33 @@
 #include "loop/loop.h"
 
 struct hd_clock {
-    uint64_t ticks, ns;              /* the last pair */
-    uint64_t first_ticks, first_ns;  /* the first pair since they went apart: the rate is measured from it */
-    uint64_t before_ticks;           /* the older counter's value at that pair, if it had run on */
-    uint64_t measured_ns;            /* how long the rate was measured */
-    _Atomic uint64_t ns_per_tick_32; /* a thread that adds a watch reads it too */
+    uint64_t ticks, ns;             /* the newest pair of readings: counter and clock at one time */
+    uint64_t first_ticks, first_ns; /* the first pair after the newest suspend, or after the start */
+    /* the value that the counter would have had at the first pair without the suspend */
+    uint64_t before_ticks;
+    uint64_t measured_ns; /* the time over which the rate was measured; 0: the rate is not known yet */
+    /* the rate, in 32.32 fixed point; atomic, because a thread that adds a watch reads the rate too */
+    _Atomic uint64_t ns_per_tick_32;
 };
 
-/* Reads both at one time. Not `is_tsc`: stamps are of the clock itself. */
+/* Reads counter and clock at one time. If `is_tsc` is false, stamps are times of the clock, and both results
+ * are equal. */
 void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns);
 
-/* Takes the first pair. The second pair gives a first rate. */
+/* Stores the first pair of readings. The rate is known once the second pair is stored. */
 void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns);
 
-/* Takes one more pair. True: the rate has changed. */
+/* Stores a further pair of readings, and measures the rate again if that makes it more exact. Returns true
+ * if the rate has changed. */
 bool hd_clock_pair(struct hd_clock *c, uint64_t ticks, uint64_t ns);
 
-/* The clock at a stamp. The stamp may be older than the last suspend. */
+/* Returns CLOCK_MONOTONIC at the stamp `ticks`, which may be older than the newest suspend. */
 static inline uint64_t hd_clock_at(const struct hd_clock *c, uint64_t ticks) {
     uint64_t rate = atomic_load_explicit(&c->ns_per_tick_32, memory_order_relaxed);
     if (ticks <= c->before_ticks && c->before_ticks != c->first_ticks) {
         bool restarted = c->before_ticks > c->first_ticks;
-        /* the stamp may be of either counter then: it is of the nearer one */
+        /* A restarted counter reaches the same values a second time. So the stamp counts as before or after
+         * the restart, whichever reading is nearer to it. */
         if (!restarted || (ticks > c->ticks && ticks - c->ticks > c->before_ticks - ticks)) {
             return c->first_ns - hd_ticks_to_ns(c->before_ticks - ticks, rate);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The newest hang events of a run. The worker writes them and waits for no reader; any thread reads them by
- * their numbers. No lock, no allocation.
+ * The newest hang events since the start of Hangdog. The worker writes events and waits for no reader. Any
+ * thread reads events by their numbers. No lock, no allocation.
  */
 #ifndef HD_EVENTS_H
 #define HD_EVENTS_H
@@ -16,22 +16,23 @@
 _Static_assert(sizeof(hangdog_event) % 8 == 0, "copied by words");
 
 struct hd_event_slot {
-    _Atomic uint64_t version; /* twice the event's number; one less while the worker writes it */
+    /* 2 n once event number n is written; 2 n - 1 while the worker writes event n */
+    _Atomic uint64_t version;
     _Atomic uint64_t word[HD_EVENT_WORDS];
 };
 
 struct hd_events {
-    _Atomic uint64_t newest; /* number of the newest event; the first has 1 */
-    _Atomic uint32_t wakes;  /* a futex word */
+    _Atomic uint64_t newest; /* the number of the newest event; the first event has number 1; 0: none */
+    _Atomic uint32_t wakes;  /* a futex word: the number of wakes so far */
     struct hd_event_slot slot[HD_EVENTS_KEPT];
 };
 
-/* The worker: adds an event, and sets its number. */
+/* Adds an event, sets event->number, and wakes the readers. On the worker thread. */
 void hd_events_post(struct hd_events *e, hangdog_event *event);
-/* Wakes the readers: there is a new event, or the run is over. */
+/* Wakes the readers, because there is a new event or Hangdog stops. Any thread. */
 void hd_events_wake(struct hd_events *e);
-/* Reads the oldest event that is still there and newer than event->number. False: there is none yet. Any
- * thread; async-signal-safe. */
+/* Reads the oldest event that is newer than event->number and not yet overwritten. Returns false if there is
+ * none yet. Any thread; async-signal-safe. */
 bool hd_events_read(struct hd_events *e, hangdog_event *event);
 
 #endif

@@ -6,17 +6,19 @@
 #include "base/hash.h"
 #include "watch/futex.h"
 
-#define CHANGE_NS (2 * HD_NS_PER_MS) /* a change of ids takes less */
+#define CHANGE_NS (2 * HD_NS_PER_MS) /* longer than libc needs to change the ids of all threads */
 #define CHECKS_MAX 50
-#define ANSWER_NS (150 * HD_NS_PER_MS) /* a worker that takes longer waits for a disk */
+#define ANSWER_NS (150 * HD_NS_PER_MS) /* a worker that has not answered by then waits for a disk */
 
-/* Of each thread: the descriptors are in its own table. */
+/* Each thread has one of its own, because the descriptors are in that thread's descriptor table. */
 static __thread struct {
-    int main_fd, own_fd; /* `status` of the main thread and of this one; negative: there is no /proc */
+    int main_fd, own_fd; /* `status` in /proc, of the main thread and of this thread; negative: no /proc */
     uint32_t answered;   /* the number of the newest request that this thread has answered */
-    bool filter;
-    uint64_t main;    /* a hash of the main thread's credentials that this one has too; 0: it has more */
-    uint64_t root[2]; /* device and inode */
+    bool filter;         /* the result of hd_follow_is_filter */
+    /* The hash of the main thread's credentials when this thread last had no more rights. 0: it has more, or
+     * must compare again. */
+    uint64_t main;
+    uint64_t root[2]; /* device and inode of the root folder */
 } self;
 
 void hd_follow_open(void) {
@@ -26,10 +28,12 @@ void hd_follow_open(void) {
 
 _Atomic uint32_t hd_follow_id_changes;
 
-/* libc makes one thread after the other change its ids, and ends the process where one cannot. So our threads
- * give up nothing while the main thread may be only the first that has changed its ids. */
+/* Waits a moment and returns true while libc may be changing the ids of all threads. In such a change, libc
+ * makes one thread after the other change its ids. If a thread cannot, libc ends the process. So our threads
+ * give up no right while the main thread may be only the first that has changed. */
 static bool is_passing(unsigned checks, bool at_once) {
-    bool changes = atomic_load(&hd_follow_id_changes) != 0; /* read after both credentials */
+    /* read after both credentials, to cover the time of these two reads */
+    bool changes = atomic_load(&hd_follow_id_changes) != 0;
     bool passing = checks < CHECKS_MAX && (changes || (!at_once && checks == 0));
     if (passing) {
         hd_os_nap(CHANGE_NS);
@@ -77,7 +81,7 @@ bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine
     if (!hd_credentials_have_root(self.root, true) && confine != NULL) {
         confine(of);
     }
-    self.main = 0; /* libc may have changed this thread's ids with those of all threads */
+    self.main = 0; /* compare again: libc may have changed this thread's ids too */
     bool failed = hd_follow_main(true) != 0;
     atomic_store(answer, number << 1 | (uint32_t)failed);
     hd_futex_wake_all(answer);
@@ -91,7 +95,7 @@ uint32_t hd_follow_request(struct hd_run *r) {
     return number;
 }
 
-/* Also where the thread has answered a newer request. */
+/* Whether `answer` answers request `number`, or a newer request. */
 static bool is_done(uint32_t answer, uint32_t number) {
     return (int32_t)(answer - (number << 1)) >= 0;
 }

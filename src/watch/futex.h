@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Waits and wakes on a 32-bit word. Any thread; async-signal-safe.
+ * Sleep and wake by a futex, which is a 32-bit variable. Any thread; async-signal-safe.
  */
 #ifndef HD_FUTEX_H
 #define HD_FUTEX_H
@@ -9,13 +9,13 @@
 
 #include "base/types.h"
 
-/* Waits as long as the word has this value, at most until `until_ns`. */
+/* Waits while *word equals `value`, at most until `until_ns` on CLOCK_MONOTONIC. */
 void hd_futex_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t until_ns);
 
-/* Wakes all threads that wait on the word. */
+/* Wakes all threads that wait for a change of *word. */
 void hd_futex_wake_all(_Atomic uint32_t *word);
 
-/* Adds one to the word, and wakes one thread. */
+/* Adds one to *word, and wakes one thread that waits for a change of it. */
 void hd_futex_add_and_wake(_Atomic uint32_t *word);
 
 #endif

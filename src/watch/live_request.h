@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread of the program requests a live report, and the worker writes the report into that thread's memory.
- * One request at a time. No allocation.
+ * The request for a live report, which shows all threads as they are now. A thread of the program sends the
+ * request, and the worker writes the report into that thread's buffer. One request at a time. No allocation.
  */
 #ifndef HD_LIVE_REQUEST_H
 #define HD_LIVE_REQUEST_H
@@ -12,10 +12,10 @@
 
 enum hd_live_phase {
     HD_LIVE_FREE,
-    HD_LIVE_CLAIMED,   /* a thread fills it */
+    HD_LIVE_CLAIMED,   /* a thread fills in its request */
     HD_LIVE_REQUESTED, /* the thread waits, and may still withdraw its request */
     HD_LIVE_TAKEN,     /* the worker writes into the buffer */
-    HD_LIVE_DONE,      /* the thread reads the result */
+    HD_LIVE_DONE,      /* the worker has written the result, and the thread reads it */
 };
 
 struct hd_live_request {
@@ -23,18 +23,18 @@ struct hd_live_request {
     char *buffer;
     size_t size;
     bool as_text;
-    long result; /* the document's bytes, or a negative errno value */
+    long result; /* the length of the report in bytes, or a negative errno value */
 };
 
-/* Sends a request, wakes the worker by its futex word, waits for the result and returns it. Returns -EBUSY
- * where another thread's request is not over, and -ETIMEDOUT where the worker waits for a disk. Any thread.
- */
+/* Sends a request, wakes the worker by its futex word `worker_wake`, waits for the result and returns it.
+ * Returns -EBUSY if another thread's request is not over within 2 s. Returns -ETIMEDOUT if the worker does
+ * not take this request within 2 s, since it waits for a disk. Any thread. */
 long hd_live_request_send(struct hd_live_request *q, _Atomic uint32_t *worker_wake, char *buffer, size_t size,
                           bool as_text);
 
-/* The worker: takes a request. False: there is no new one. */
+/* Takes the new request. Returns false if there is none. On the worker thread. */
 bool hd_live_request_take(struct hd_live_request *q);
-/* The worker: answers the request that it has taken. */
+/* Answers the request that hd_live_request_take has taken. On the worker thread. */
 void hd_live_request_answer(struct hd_live_request *q, long result);
 
 #endif

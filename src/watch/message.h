@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages from the monitor to the worker, in the order of what happened.
+ * The messages that the monitor sends to the worker by the ring. Their order is the order of what happened.
  */
 #ifndef HD_MESSAGE_H
 #define HD_MESSAGE_H
@@ -8,56 +8,59 @@
 #include "base/types.h"
 #include "capture/capture.h"
 
-#define HD_FOLLOWED_MAX 4 /* turns that the worker follows at a time */
+#define HD_FOLLOWED_MAX 4 /* the most turns that the worker follows at a time */
 
-/* A turn has a message for its start, then samples, then the opening if it becomes a hang, then its end. */
+/* The messages about a followed turn are TRACK, then samples, then OPEN if the turn becomes a hang, then
+ * END, FRAME or FORGET. */
 enum hd_message_type {
-    HD_MSG_TRACK,      /* the worker follows this turn from here on */
+    HD_MSG_TRACK,      /* the worker is to follow this turn from here on */
     HD_MSG_SAMPLE,     /* a struct hd_capture and its stack bytes follow the message */
-    HD_MSG_LATE,       /* as SAMPLE: the late answer to all samples without an answer since at_ns */
-    HD_MSG_OPEN,       /* the turn has lasted for the threshold */
+    HD_MSG_LATE,       /* like SAMPLE, but the thread answered late: for all unanswered samples since at_ns */
+    HD_MSG_OPEN,       /* the turn has lasted for its threshold: it is a hang */
     HD_MSG_END,        /* the hang has ended */
-    HD_MSG_FRAME,      /* the turn ended below the threshold, and was a long frame */
-    HD_MSG_FORGET,     /* the turn ended below the threshold, or was void */
-    HD_MSG_DRY,        /* as SAMPLE, to make the memory present that the first real one needs */
-    HD_MSG_CERTAIN,    /* certainly the program's loop: the worker publishes deferred reports */
-    HD_MSG_WAITS,      /* the recogniser has work */
-    HD_MSG_CPU_START,  /* the process used too much of a CPU: set cpu_thread to the thread that did */
-    HD_MSG_CPU_SAMPLE, /* as SAMPLE, of that thread, which is watched */
-    HD_MSG_CPU_READ,   /* the thread is not watched: read its stack, if it waits */
-    HD_MSG_CPU_REPORT, /* the process used too much for a second period */
-    HD_MSG_CPU_DROP,   /* the second period was below the limit */
-    HD_MSG_STOP,       /* the last message: finish */
+    HD_MSG_FRAME,      /* the turn ended below its threshold, but was a long frame */
+    HD_MSG_FORGET,     /* the turn ended below its threshold, or was void: the worker drops it */
+    HD_MSG_DRY,        /* like SAMPLE, but only makes memory present for the first real sample */
+    HD_MSG_CERTAIN,    /* the loop is certain: the worker publishes its deferred reports */
+    HD_MSG_WAITS,      /* the recogniser has work for the worker */
+    HD_MSG_CPU_START,  /* the process was over its CPU limit: set cpu_thread to the thread that used most */
+    HD_MSG_CPU_SAMPLE, /* like SAMPLE, of cpu_thread, which is a watched thread */
+    HD_MSG_CPU_READ,   /* cpu_thread is not watched: read its stack, if it waits */
+    HD_MSG_CPU_REPORT, /* the process was over its CPU limit for a second period */
+    HD_MSG_CPU_DROP,   /* the process was below its CPU limit in the second period */
+    HD_MSG_STOP,       /* the last message: the worker finishes */
 };
 
 /* The cost of watching so far. */
 struct hd_message_cost {
-    struct hd_capture_cost captures; /* of the loop; the maximum is of this turn */
-    uint64_t cpu_ns;                 /* of the monitor */
-    uint64_t late_max_ns;            /* of the turn: by how much looks were late */
-    bool degraded;                   /* fewer samples than the settings say: the monitor is over the budget */
+    struct hd_capture_cost captures; /* of the loop's thread; pause_max_ns is of this turn only */
+    uint64_t cpu_ns;                 /* CPU time of the monitor thread */
+    uint64_t late_max_ns;            /* the most by which a look in this turn was late */
+    bool degraded; /* samples are rarer than the settings say, because the monitor is over its budget */
 };
 
-/* The thread's scheduling statistics. */
+/* The scheduling statistics of the loop's thread. */
 struct hd_message_sched {
     bool known;
-    uint64_t at_ns; /* with TRACK */
+    uint64_t at_ns; /* when they were read; set with TRACK only */
     struct hd_sched sched;
 };
 
 struct hd_message {
-    uint8_t type;         /* enum hd_message_type */
-    uint8_t loop;         /* index of the watch */
-    uint8_t state;        /* hangdog_state, with TRACK and OPEN */
-    uint8_t activity;     /* with TRACK and OPEN; idle where the turn is over and its activity unknown */
-    uint32_t generation;  /* of the watch's slot: another loop may have it by now */
-    hd_thread_id thread;  /* with TRACK */
-    uint64_t at_ns;       /* of what the message says; with TRACK: start of the turn */
-    uint64_t start_ticks; /* with SAMPLE and OPEN: which turn */
-    uint64_t duration_ns; /* with TRACK, OPEN and the end of a turn: so far */
+    uint8_t type;  /* enum hd_message_type */
+    uint8_t loop;  /* the slot of the watch */
+    uint8_t state; /* hangdog_state of the program; set with TRACK and OPEN */
+    /* hangdog_activity of the loop; set with TRACK and OPEN; HANGDOG_EXIT if the turn is over already */
+    uint8_t activity;
+    uint32_t generation;  /* of the slot: by this the worker sees whether another watch has the slot */
+    hd_thread_id thread;  /* the loop's thread; set with TRACK */
+    uint64_t at_ns;       /* when the message's event happened; with TRACK: when the turn started */
+    uint64_t start_ticks; /* when the turn started; set with SAMPLE and OPEN, to identify the turn */
+    uint64_t duration_ns; /* how long the turn has lasted; set with TRACK, OPEN and the turn's end */
     uint64_t excluded_ns, threshold_ns;
-    uint64_t process_cpu_ns;              /* of the process, at duration_ns; 0: not known */
-    struct hd_message_sched thread_sched; /* with TRACK: as the turn was first seen; at its end: then */
+    uint64_t process_cpu_ns; /* CPU time of the process when the turn had lasted duration_ns; 0: not known */
+    /* with TRACK: when the monitor first saw the turn; with the turn's end: when the turn ended */
+    struct hd_message_sched thread_sched;
     struct hd_message_cost cost;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * * The functions that a run is given. Rooms above src/watch set them before the start, and they stay as they
- * are until the end. Where a function is NULL, its caller does nothing.
+ * Functions of other rooms that the monitor and the worker call. They are set before Hangdog starts, and do
+ * not change until it stops. If a function is NULL, the monitor and the worker leave its work out.
  */
 #ifndef HD_PORTS_H
 #define HD_PORTS_H
@@ -13,15 +13,15 @@ struct hd_worker;    /* worker/worker.h */
 struct hd_turn;
 
 struct hd_ports {
-    struct hd_recogniser recogniser; /* the preload's; all NULL where the program marks its loops */
-    /* The worker calls hd_fatal_marker_update by it. NULL under a runner, which has the record when the
-     * process dies. */
+    struct hd_recogniser recogniser; /* set by the preload; all NULL if the program marks its loops itself */
+    /* hd_fatal_marker_update, which the worker calls. NULL under a runner, because the runner reads the
+     * record when the process dies. */
     void (*fatal_marker)(struct hd_publisher *p, struct hd_turn *turn, bool over);
-    /* The worker calls hd_live_answer by it. NULL in the preload: no thread of the program requests a live
-     * report there. */
+    /* hd_live_answer, which the worker calls. NULL in the preload, because no thread of the program requests
+     * a live report there. */
     void (*live)(struct hd_worker *worker);
-    /* The monitor calls it as both our threads are about to end: the main thread has given up a right, and
-     * they cannot. `filtered`: the main thread has a seccomp filter. */
+    /* The monitor calls it just before monitor and worker end, because they cannot give up a right that the
+     * main thread has given up. `filtered`: the reason is a seccomp filter of the main thread. */
     void (*exceeds)(bool filtered);
 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * An entry is a head of 16 bytes and its own bytes, padded to a multiple of 16. An entry that would wrap
- * comes after padding to the ring's end.
+ * A ring entry is a head of 16 bytes and its content, padded to a multiple of 16 bytes. An entry that does
+ * not fit in front of the ring's end goes to the ring's start. A padding entry then fills the space at the
+ * end.
  */
 #include "watch/ring.h"
 
 struct head {
-    uint32_t whole; /* with head and padding: the next entry starts there */
-    uint32_t bytes; /* PADDING: skip */
+    uint32_t whole; /* size with head and padding, which is the distance to the next entry */
+    uint32_t bytes; /* size of the content; PADDING: the reader skips the entry */
     uint64_t unused;
 };
 _Static_assert(sizeof(struct head) == HD_RING_HEAD_BYTES, "as the header says");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bounded ring from the monitor to the worker: entries of any size, one writer, one reader, no lock. The
- * writer never waits: when the ring is full it drops samples. No allocation, no calls.
+ * A queue of fixed capacity from the monitor, which writes, to the worker, which reads. A ring entry is one
+ * message of any size, with its sample if it has one. No lock. The monitor never waits: when the ring is
+ * full it drops samples. No allocation, no calls.
  */
 #ifndef HD_RING_H
 #define HD_RING_H
@@ -11,37 +12,39 @@
 #include "base/types.h"
 #include "os/os.h"
 
-/* Under a sanitizer every stack is a large one. */
+/* Larger under a sanitizer, because all stacks are larger there. */
 #define HD_RING_BYTES ((HD_SANITIZED ? 256u : 136u) * 1024u)
-#define HD_RING_HEAD_BYTES 16u /* of each entry; entries are padded to a multiple of it */
-/* Free space for messages that must arrive: the opening and the end of every turn whose start was sent. */
+#define HD_RING_HEAD_BYTES 16u /* the head of a ring entry; entries are padded to a multiple of it */
+/* The space that samples leave free for messages that must arrive: HD_MSG_OPEN and the end of each followed
+ * turn. */
 #define HD_RING_RESERVE (4u * 1024u)
 
 struct hd_ring {
-    _Atomic uint64_t head; /* bytes written so far; the writer's */
-    _Atomic uint64_t tail; /* bytes read so far; the reader's */
-    uint64_t dropped;      /* entries for which there was no free space; the writer's */
+    _Atomic uint64_t head; /* the number of bytes written so far; only the writer stores it */
+    _Atomic uint64_t tail; /* the number of bytes read so far; only the reader stores it */
+    uint64_t dropped;      /* the number of entries that found no free space; for the writer only */
     _Alignas(16) uint8_t bytes[HD_RING_BYTES];
 };
 
-/* Free space for an entry of up to `bytes`, in one piece, while `keep` bytes more stay free. NULL: there is
- * not so much, and `dropped` counts it. The reader sees nothing before the commit of the size that was used.
- * Writer only. */
+/* Returns space for an entry of up to `bytes`, in one piece. If fewer than `keep` bytes would stay free, the
+ * result is NULL, and `dropped` counts the entry. The reader sees the entry after hd_ring_commit, which
+ * takes the entry's final size. Writer only. */
 void *hd_ring_reserve(struct hd_ring *r, uint32_t bytes, uint32_t keep);
 void hd_ring_commit(struct hd_ring *r, uint32_t bytes);
 
-/* The free space; the reader may add to it at any moment. Writer only. */
+/* Returns the number of free bytes. The reader may free more at any moment. Writer only. */
 static inline uint32_t hd_ring_free(struct hd_ring *r) {
     return (uint32_t)(HD_RING_BYTES - (atomic_load_explicit(&r->head, memory_order_relaxed) -
                                        atomic_load_explicit(&r->tail, memory_order_acquire)));
 }
 
-/* Whether the reader has released all that was committed up to `head`. Writer only. */
+/* Whether the reader has released all entries that end at or before the position `head`. Writer only. */
 static inline bool hd_ring_read_up_to(struct hd_ring *r, uint64_t head) {
     return atomic_load_explicit(&r->tail, memory_order_acquire) >= head;
 }
 
-/* The oldest entry, or NULL. It stays until it is released. Reader only. */
+/* Returns the oldest entry, or NULL if the ring is empty. The entry stays valid until hd_ring_release.
+ * Reader only. */
 const void *hd_ring_peek(struct hd_ring *r, uint32_t *bytes);
 void hd_ring_release(struct hd_ring *r);
 

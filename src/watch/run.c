@@ -5,9 +5,9 @@
 
 #include "watch/futex.h"
 
-/* The only statics: a forked child finds them as they were. The process that the phase is of changes with it,
- * in one step. So of two threads that make the first call in a child, the second finds the first one's
- * change. */
+/* The only static variables: a forked child has the parent's values. The phase is of the process `pid`, and
+ * both halves change in one atomic step. So if two threads of a child make the first call there, the second
+ * one finds the change of the first. */
 static union {
     _Atomic uint64_t both;
     struct {
@@ -27,7 +27,7 @@ bool hd_run_is_alive(void) {
 }
 
 struct hd_run *hd_run_current(void) {
-    /* read first: `run` is set before the first start ends */
+    /* the phase is read first: once it says RUNNING, `run` is set */
     uint64_t now = atomic_load_explicit(&change.both, memory_order_acquire);
     bool on = (uint32_t)now == HD_PHASE_RUNNING && hd_run_is_alive() && now == ours(HD_PHASE_RUNNING);
     return on ? atomic_load_explicit(&run, memory_order_acquire) : NULL;
@@ -46,9 +46,9 @@ void hd_run_end_change(enum hd_run_phase now) {
     hd_futex_wake_all(&change.half.phase);
 }
 
-/* A start leaves a run as it is. A forked child has no run: its process number is another one. In a PID
- * namespace of its own it may be the same, but the run's memory was wiped. That memory is only valid while no
- * other thread changes it, since a start zeroes it. */
+/* In a forked child the stored process number is the parent's, so there is no run. In a PID namespace of its
+ * own the child may have the same number, but the run's memory is wiped there. A start zeroes that memory.
+ * So hd_run_is_alive() is checked again after this thread has stored CHANGING. */
 int hd_run_start_change(bool starts, uint64_t until_ns) {
     uint64_t mine = ours(HD_PHASE_CHANGING);
     for (;;) {
@@ -69,8 +69,7 @@ int hd_run_start_change(bool starts, uint64_t until_ns) {
             if (!starts) {
                 return HD_PHASE_RUNNING;
             }
-            hd_run_end_change(
-                HD_PHASE_RUNNING); /* the memory was not wiped: another thread has started a run */
+            hd_run_end_change(HD_PHASE_RUNNING); /* another thread has started Hangdog meanwhile */
         }
     }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One run, from start to stop: the state that the program's threads, the monitor and the worker share. It is
- * in one mapping, which the kernel wipes in forked children. During a hang neither the monitor nor the worker
- * allocates, or takes a lock that the watched thread may have taken.
+ * The state of Hangdog in a process from a start to the next stop, called a run. The program's threads, the
+ * monitor and the worker share this state. It is in one mapping, which the kernel wipes in forked children.
+ * During a hang neither the monitor nor the worker allocates, or takes a lock that the watched thread may
+ * have taken.
  */
 #ifndef HD_RUN_H
 #define HD_RUN_H
@@ -17,11 +18,11 @@
 #include "watch/settings.h"
 #include "watch/watch.h"
 
-#define HD_CALL_NS \
-    (90 * HD_NS_PER_MS) /* how long one call waits in all: for other calls, then for our threads */
-#define HD_READY_NS                                                                        \
-    (20 * HD_NS_PER_MS) /* how long a call waits until our threads have opened their files \
-                         */
+/* The longest that one public call waits in all: for other public calls, then for the monitor or the
+ * worker. */
+#define HD_CALL_NS (90 * HD_NS_PER_MS)
+/* The longest that a call waits until the monitor and the worker have opened their files. */
+#define HD_READY_NS (20 * HD_NS_PER_MS)
 
 enum hd_run_thread {
     HD_RUN_MONITOR,
@@ -29,52 +30,53 @@ enum hd_run_thread {
     HD_RUN_THREADS
 };
 
-/* How the run ends. */
+/* How Hangdog stops. */
 struct hd_channel_stop {
-    _Atomic bool requested;       /* by the program; by the monitor where our threads end (ports.exceeds) */
-    _Atomic bool at_exit;         /* the process ends */
-    _Atomic bool watches_closed;  /* the monitor closes no watch from here on, not even one that is NEW */
-    _Atomic bool worker_left;     /* the stop did not wait for the worker's end */
+    _Atomic bool requested; /* set by the program, or by the monitor when it calls ports.exceeds */
+    _Atomic bool at_exit;   /* true: the stop comes from the end of the process */
+    /* true once the monitor closes all watches: a thread that adds a watch later takes it back itself */
+    _Atomic bool watches_closed;
+    _Atomic bool worker_left;     /* true: the stop returned before the worker had finished */
     _Atomic uint32_t worker_done; /* a futex word: 1 once the worker has finished */
 };
 
-/* The program's own state, set by the API. */
+/* The state that the program sets by the public functions. */
 struct hd_channel_program {
     _Atomic uint32_t state;  /* hangdog_state */
-    _Atomic uint32_t paused; /* depth of hangdog_pause */
+    _Atomic uint32_t paused; /* how many calls of hangdog_pause are not yet resumed */
     struct hd_background background;
-    _Atomic bool limits_changed; /* thresholds or the interval; the monitor clears it */
+    _Atomic bool limits_changed; /* true: a threshold or the interval has changed; the monitor clears it */
 };
 
-/* Our threads. */
+/* The two threads that Hangdog starts. */
 struct hd_channel_threads {
     _Atomic hd_thread_id monitor, worker;
-    uint8_t count;          /* how many start */
-    _Atomic uint32_t ready; /* how many have opened their files; a futex word */
+    uint8_t count;          /* how many of the two are started */
+    _Atomic uint32_t ready; /* a futex word: how many of the two have opened their files */
 };
 
-/* Requests that our threads follow the main thread's credentials (watch/follow.h). */
+/* Requests that the monitor and the worker give up rights as the main thread did (watch/follow.h). */
 struct hd_channel_follow {
-    _Atomic uint32_t requests; /* so far */
-    /* The newest request that each has answered, times two, plus one where it has more rights still. Futex
-     * words. */
+    _Atomic uint32_t requests; /* the number of requests so far */
+    /* Futex words, one for each thread: the number of the newest request that the thread has answered, times
+     * two. Plus one if the thread still has more rights than the main thread. */
     _Atomic uint32_t answered[HD_RUN_THREADS];
 };
 
-/* The words and messages between threads. */
+/* The data that the program's threads, the monitor and the worker pass to each other. */
 struct hd_channel {
-    _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one and wakes it */
-    _Atomic uint32_t worker_wake; /* the worker's: the monitor adds one */
+    _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one to wake the monitor */
+    _Atomic uint32_t worker_wake; /* the worker's futex word: any thread adds one to wake the worker */
     struct hd_channel_stop stop;
     struct hd_channel_program program;
     struct hd_channel_threads threads;
     struct hd_channel_follow follow;
 
-    /* The worker; the monitor reads them. */
+    /* Only the worker sets these five. */
     _Atomic uint64_t worker_cpu_ns;
-    _Atomic uint64_t open_start_ns;  /* of the turn whose open hang the record has */
-    _Atomic uint32_t open_loop;      /* and the index of the watch */
-    _Atomic int kept_fd;             /* settings.kept_file in the worker's descriptor table: number + 1 */
+    _Atomic uint64_t open_start_ns;  /* when the turn started that the record has as open hang */
+    _Atomic uint32_t open_loop;      /* the slot of that turn's watch */
+    _Atomic int kept_fd;             /* descriptor of settings.kept_file in the worker, plus 1; 0: none */
     _Atomic hd_thread_id cpu_thread; /* the thread that the CPU monitor samples, or none */
 
     struct hd_live_request live;
@@ -82,23 +84,23 @@ struct hd_channel {
     struct hd_ring ring;
 };
 
-/* The order matters: a next start zeroes all up to a member of `watches`, and nothing from there on. */
+/* The order of members matters: the next start zeroes all before watches.entering, and nothing behind. */
 struct hd_run {
     struct hd_settings settings;
     struct hd_ports ports;
     struct hd_record *record;
     bool ticks_are_tsc;
-    struct hd_clock clock; /* the monitor's */
+    struct hd_clock clock; /* only the monitor updates it */
     struct hd_channel channel;
     struct hd_watch_table watches;
-    _Atomic uint32_t alive; /* 0 in a forked child */
+    _Atomic uint32_t alive; /* 0 in a forked child, where the kernel has wiped it */
 };
 
-/* Where a run is, at the start of a page. `hangdog top` reads it from another process, and refuses a run
- * whose structs have other sizes than its own. */
+/* The first bytes of the mapping, by which `hangdog top` finds the run in another process. `hangdog top`
+ * refuses a run whose structs have other sizes than in its own build. */
 struct hd_run_place {
     uint64_t magic;
-    uint64_t run; /* its address */
+    uint64_t run; /* the address of struct hd_run */
     uint32_t run_bytes, watch_bytes;
 };
 #define HD_RUN_MAGIC 0x48414e47524e4701ULL /* "HANGRNG", version 1 */
@@ -111,34 +113,37 @@ enum hd_run_phase {
     HD_PHASE_RUNNING
 };
 
-/* The run of this process; NULL: there is none, or one starts or stops. Any thread; async-signal-safe. */
+/* Returns the run of this process. NULL: there is none, or a thread starts or stops it. Any thread;
+ * async-signal-safe. */
 struct hd_run *hd_run_current(void);
-/* The last run, also when it is over: its memory stays. NULL: there was none. */
+/* Returns the newest run, even if it has stopped: its memory stays. NULL: Hangdog never started. */
 struct hd_run *hd_run_last(void);
 void hd_run_set(struct hd_run *r);
-/* False in a forked child, which finds the memory wiped. Makes no system call: the child may be under a
- * seccomp filter. */
+/* Whether the newest run is of this process. False in a forked child, where the kernel has wiped the run's
+ * memory. Makes no system call, because the child may be under a seccomp filter. */
 bool hd_run_is_alive(void);
 
-/* Waits until no other thread starts or stops a run, and lets the calling thread do so. Returns the phase
- * that was; -EBUSY where another thread still does so at `until_ns`; -EALREADY where this is a start and
- * there is a run. */
+/* Waits until no other thread starts or stops Hangdog, and lets the calling thread do so. Returns the phase
+ * before the call. Returns -EBUSY if another thread is still not finished at `until_ns`. Returns -EALREADY
+ * if `starts` is true and Hangdog is running. */
 int hd_run_start_change(bool starts, uint64_t until_ns);
+/* Ends the start or stop: stores the phase `now`, and lets other threads start or stop. */
 void hd_run_end_change(enum hd_run_phase now);
 
-/* Whether this run is the process's run, and no thread stops it. */
+/* Whether `r` is running, and no thread stops it. */
 bool hd_run_has(const struct hd_run *r);
-/* Waits until no thread starts or stops a run. */
+/* Waits until no thread starts or stops Hangdog, at most until `until_ns`. */
 void hd_run_wait_changed(uint64_t until_ns);
 
 /* ---- waking and waiting --------------------------------------------------------------------- */
 
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_run_wake(struct hd_run *r);
-/* Waits until our threads have their own descriptor tables and open files, at most HD_READY_NS. A program may
- * change its root or give up rights as its first act, and our threads could not open their files then. */
+/* Waits until the monitor and the worker have their own descriptor tables and have opened their files. Waits
+ * at most HD_READY_NS, and not beyond `until_ns`. A program may change its root folder or give up rights as
+ * its first act, and the two threads could then not open their files. */
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns);
-/* One of our threads has its table and its files. */
+/* The calling thread, the monitor or the worker, says that it has opened its files. */
 void hd_run_is_ready(struct hd_run *r);
 
 #endif

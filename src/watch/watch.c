@@ -43,7 +43,8 @@ static size_t block_bytes(const struct hd_watch_table *t) {
     return HD_BLOCK_LOOPS * (sizeof(struct hd_watch) + t->monitor_bytes);
 }
 
-/* Thread memory in slots that had no further watch. The monitor that might have read it has ended. */
+/* Frees the thread memory in slots that had no further watch. The monitor, which might have read that
+ * memory, has ended. */
 static void give_left_memory(struct hd_watch_table *t) {
     for (unsigned i = 0, n = atomic_load(&t->slots); i < n; i++) {
         void *memory = atomic_load(&hd_watch_at(t, i)->left);
@@ -60,7 +61,7 @@ void hd_watch_clear_all(struct hd_watch_table *t) {
     }
 }
 
-/* Takes the block that slot `i` is in, if no thread has done so. False: there is no memory for it. */
+/* Allocates the block that slot `i` is in, if no thread has done so. Returns false if there is no memory. */
 static bool have_block(struct hd_watch_table *t, unsigned i) {
     if (i < HD_BLOCK_LOOPS || atomic_load(&t->more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
         return true;
@@ -68,7 +69,7 @@ static bool have_block(struct hd_watch_table *t, unsigned i) {
     size_t bytes = block_bytes(t);
     struct hd_watch *none = NULL, *made = hd_os_memory_take(bytes);
     if (made != NULL && !atomic_compare_exchange_strong(&t->more[i / HD_BLOCK_LOOPS - 1], &none, made)) {
-        hd_os_memory_give(made, bytes); /* another thread was quicker */
+        hd_os_memory_give(made, bytes); /* another thread has stored its block first */
     }
     return made != NULL;
 }

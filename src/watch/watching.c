@@ -24,7 +24,7 @@ static bool is_this_thread(hd_thread_id thread) {
     return hd_thread_id_equal(thread, hd_thread_id_self());
 }
 
-/* Gives the memory back of a watch on the calling thread that a stop has ended. */
+/* Frees the memory of a watch of the calling thread that the monitor has closed. */
 static void give_left_over(void) {
     void *memory = hd_capture_thread_leave_closed();
     if (memory != NULL) {
@@ -38,20 +38,21 @@ void hd_watch_leave_stopped(void) {
     give_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
     if (own != NULL && is_this_thread(own->thread)) {
-        (void)hd_capture_thread_leave(own); /* not closed yet: its memory is lost */
+        /* the monitor has not closed this watch yet, so its memory is never freed */
+        (void)hd_capture_thread_leave(own);
     }
 }
 
-/* When the loop of the calling thread started. The main thread launches from the run's start until a loop is
- * idle. */
+/* When the first turn of the calling thread started. The main thread launches from Hangdog's start until a
+ * loop is idle. */
 static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     uint64_t started_ns = r->record->options.started_ns;
     bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&r->record->turns.launch_ns) == 0;
     return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
 }
 
-/* Gives the calling thread the memory by which it answers a signal. A second watch of a thread needs none:
- * signals find the first watch's mailbox. */
+/* Gives the calling thread the memory with which it answers a signal. A second watch of a thread needs no
+ * memory, because the signal handler finds the first watch's mailbox. */
 static bool enter_thread(struct hd_watch *w) {
     size_t bytes = hd_capture_thread_bytes();
     const struct hd_mailbox *other = hd_capture_own_mailbox();
@@ -93,7 +94,8 @@ static void start_loop(struct hd_run *r, struct hd_watch *w, uint64_t start_ns) 
     w->loop.frames.period_ns = r->settings.frame_period_ns;
 }
 
-/* The monitor has closed all watches, and does not see this one. True: this thread has taken it back. */
+/* Takes the new watch back if the monitor has closed all watches before, and does not see this one. Returns
+ * whether it did. */
 static bool take_back(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = HD_WATCH_NEW;
     if (!atomic_load(&r->channel.stop.watches_closed) ||
@@ -147,7 +149,8 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
     }
 }
 
-/* True: the monitor has closed the watch, and its mailbox says so. False: it did not in time. */
+/* Waits until the monitor has closed the watch and marked its mailbox. Returns false if the time is over
+ * before. */
 static bool wait_closed(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = atomic_load(&w->use);
     while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
@@ -161,17 +164,18 @@ static bool wait_closed(struct hd_run *r, struct hd_watch *w) {
 }
 
 static void remove_watch(struct hd_run *r, struct hd_watch *w) {
-    bool is_ours = is_this_thread(hd_loop_thread(&w->loop)); /* else it is a handle of an earlier run */
-    void *memory = w->thread_memory;                         /* read before the slot is free */
+    /* false: the handle is from before a restart of Hangdog, and another thread has the slot now */
+    bool is_ours = is_this_thread(hd_loop_thread(&w->loop));
+    void *memory = w->thread_memory; /* read now, because the slot may get another watch once it is free */
     if (!is_ours || wait_closed(r, w)) {
         give_left_over();
         return;
     }
     struct hd_mailbox *mailbox = memory != NULL ? hd_capture_own_mailbox() : NULL;
     if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
-        return; /* a handler runs on that memory, which is lost */
+        return; /* the signal handler runs on that memory, which is never freed then */
     }
-    /* the slot's next watch takes it; no thread uses what an earlier watch left there */
+    /* the slot's next watch takes this memory; the memory that an earlier watch left there is not in use */
     memory = atomic_exchange(&w->left, memory);
     if (memory != NULL) {
         hd_os_memory_give(memory, hd_capture_thread_bytes());
