@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow halves of the mark. Watched thread: wait-free.
+ * The slow paths of the mark. On the watched thread: wait-free.
  */
 #include "loop/loop.h"
 
 static void wake_monitor(struct hd_loop *l) {
     _Atomic uint32_t *wake = atomic_load_explicit(&l->wake, memory_order_relaxed);
     if (wake == NULL) {
-        return; /* a forked child: its memory was wiped, and no monitor runs */
+        return; /* in a forked child the kernel has wiped this memory, and no monitor runs */
     }
     atomic_fetch_add_explicit(wake, 1, memory_order_seq_cst);
     hd_os.futex_wake((uint32_t *)wake, 1, false);
@@ -22,7 +22,7 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
     if ((flags & HD_FLAG_PARKED) != 0 && running) {
         answered |= HD_FLAG_PARKED;
     }
-    /* the monitor may have withdrawn its flags meanwhile */
+    /* wakes the monitor only if it has not withdrawn the flags meanwhile */
     if (answered != 0 &&
         (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
         wake_monitor(l);
@@ -83,7 +83,7 @@ void hd_loop_exit(struct hd_loop *l) {
     uint32_t depth = depth_of(l);
     if (depth > 1) {
         set_depth(l, depth - 1);
-        hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* the outer turn starts again */
+        hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* the outer loop's turn starts again */
     } else {
         set_depth(l, 0);
         hd_loop_mark(l, HANGDOG_EXIT);
@@ -93,7 +93,8 @@ void hd_loop_exit(struct hd_loop *l) {
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     uint64_t word;
     uint64_t turn;
-    do { /* the owner may store a mark meanwhile: the same word twice says that `turn` is of that word */
+    /* The owner may store a mark meanwhile. If `word` is the same before and after, `turn` belongs to it. */
+    do {
         word = atomic_load_explicit(&l->word, memory_order_seq_cst);
         turn = atomic_load_explicit(&l->turn_ticks, memory_order_acquire);
     } while (word != atomic_load_explicit(&l->word, memory_order_acquire));
@@ -101,7 +102,8 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     out->word = word;
     out->activity = hd_loop_activity(l, word);
     out->running = !hd_activity_is_idle(out->activity);
-    /* turn_ticks is stored before the word: a later time is of a mark whose word is not there yet */
+    /* The owner stores turn_ticks before the word. A time after the word's is from a mark that has not
+     * stored its word yet. */
     out->turn_ticks = turn <= marked ? turn : marked;
     if (out->activity == HANGDOG_ENTRY || out->activity == HANGDOG_AFTER_WAITING) {
         out->turn_ticks = marked;
@@ -110,7 +112,8 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
 
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
-    hd_os_memory_clear(l, sizeof *l); /* by atomic stores: threads may still read the slot's last loop */
+    /* by atomic stores, since other threads may still read the slot's last loop */
+    hd_os_memory_clear(l, sizeof *l);
     atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
     atomic_store_explicit(&l->thread, thread, memory_order_relaxed);
     atomic_store_explicit(&l->ticks_are_tsc, ticks_are_tsc, memory_order_relaxed);
@@ -118,9 +121,8 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
-    atomic_store_explicit(
-        &l->histogram[0], UINT64_MAX,
-        memory_order_relaxed); /* -1: the first turn's end also counts a pending turn that never was */
+    /* -1, because the end of the first turn counts a pending turn of length 0, and there was none */
+    atomic_store_explicit(&l->histogram[0], UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);
 }

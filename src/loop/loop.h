@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mark, the turn, its histogram, and frames. Watched thread: wait-free. No function here blocks,
- * allocates or makes a system call, but to wake the monitor where its flag is set.
+ * The mark, the turn, the histogram of turns, and frames. A frame is a picture that the program draws for
+ * the display. On the watched thread: wait-free. No function here blocks, allocates or makes a system call,
+ * except to wake the monitor if its flag is set.
  */
 #ifndef HD_LOOP_H
 #define HD_LOOP_H
@@ -15,79 +16,82 @@
 #include "os/thread_id.h"
 #include "os/ticks.h"
 
-#define HD_TURN_HISTOGRAM 64 /* every length has a bucket: no check */
+#define HD_TURN_HISTOGRAM 64 /* one bucket for each power of two, so that no length needs a check */
 
-/* The monitor sets a flag, and reads the word some time later. The mark stores the word and then loads the
- * flags. A CPU may let that load pass the store. The store then waits in the store buffer: for nanoseconds,
- * or for microseconds where many stores before it miss the cache. That wait has a bound (Morrison and Afek,
- * "Temporally Bounding TSO for Fence-Free Asymmetric Synchronization", ASPLOS 2015). So the monitor waits
- * HD_SETTLE_NS between setting a flag and reading the word, and the mark needs no fence. An atomic exchange
- * cost twice the clock read on CPUs where the two do not overlap (17 against 8 ns). Without the wait, 1 of
- * 100 wake-ups was lost at the worst place. */
+/* The monitor sets a flag in `flags`, and some time later reads `word`. The mark does the reverse: it stores
+ * the word, then loads the flags. A CPU may do that load before the store is visible, while the store waits
+ * in the store buffer. That takes nanoseconds, or microseconds if many stores before it miss the cache. The
+ * time has a bound (Morrison and Afek, "Temporally Bounding TSO for Fence-Free Asymmetric Synchronization",
+ * ASPLOS 2015). So the monitor waits HD_SETTLE_NS between setting a flag and reading the word, and the mark
+ * needs no fence. An atomic exchange instead cost twice the clock read on CPUs where the two do not overlap
+ * (17 against 8 ns). In the worst case, without HD_SETTLE_NS, 1 of 100 wake-ups was lost. */
 #define HD_SETTLE_NS (1 * HD_NS_PER_MS)
 #define HD_FLAG_PARKED 1u  /* the monitor sleeps until a loop runs */
-#define HD_FLAG_TRACKED 2u /* the monitor needs to know when this turn ends */
+#define HD_FLAG_TRACKED 2u /* the mark that ends this turn stores the time, and wakes the monitor */
 
 #define HD_ACTIVITY_BITS 3u
 #define HD_ACTIVITY_MASK 7u
 
-/* The frames that a loop presents. A frame takes the time since the frame before, without the loop's own
- * waits. So a program that draws only when something happens drops nothing while it is idle. The owner of the
- * loop writes all but the period. */
+/* The frames that a loop presents to the display. A frame takes the time since the frame before, less the
+ * loop's own waits. So a program that draws only when something happens drops no frames while it is idle.
+ * Only the loop's thread writes these members, except the period. */
 struct hd_frames {
-    _Atomic uint64_t presented;
-    _Atomic uint64_t dropped;  /* refreshes of the display without a new frame */
-    _Atomic uint64_t time_ns;  /* of all frames but the first, which has no frame before it */
-    _Atomic uint64_t hitch_ns; /* by how much the late ones were late */
+    _Atomic uint64_t presented; /* the number of frames so far */
+    _Atomic uint64_t dropped;   /* the number of display refreshes that got no new frame */
+    _Atomic uint64_t time_ns;   /* the time of all frames but the first, which has no frame before it */
+    _Atomic uint64_t hitch_ns;  /* the time by which late frames were late, in sum */
     _Atomic uint64_t histogram[HD_FRAME_BUCKETS];
-    uint64_t start_ticks; /* the loop's busy time at the start of the frame that is made now */
-    uint64_t period_ns;   /* of the display's refresh */
+    uint64_t start_ticks; /* the loop's busy time when the present frame started */
+    uint64_t period_ns;   /* the time between two refreshes of the display */
 };
 
-/* Findings of the preload's recogniser about a loop, which come after the marks. The monitor and the worker
- * read them. All zeros where the program marks the loop itself. Times are in ticks. */
+/* The findings of the preload's recogniser about a loop, which come later than the marks. The monitor and
+ * the worker read them. All members are zero if the program marks the loop itself. Times are in ticks. */
 struct hd_loop_found {
-    _Atomic uint64_t launched;     /* when the loop first waited: its launch ended; 0: unknown */
-    _Atomic uint64_t ignored_turn; /* start of a turn that is not a hang, however long it is; 0 */
+    _Atomic uint64_t launched;     /* when the loop first waited, which ended its launch; 0: unknown */
+    _Atomic uint64_t ignored_turn; /* start of a turn that is no hang, however long it is; 0: there is none */
     _Atomic uint64_t resumed;      /* when the loop's last wait ended; 0: unknown */
-    /* the last wait that was known for the loop's only when it was over; 0: there was none yet */
+    /* Start and end of the newest wait that was recognised as the loop's own only after its end. 0: none
+     * yet. */
     _Atomic uint64_t waited_from, waited_to;
-    _Atomic bool lost;         /* the loop was known and is no longer: nothing is watched */
-    _Atomic uint32_t changes;  /* how often another loop became the loop: open hangs are void then */
-    _Atomic bool has_evidence; /* not certain yet, but a freeze is reported */
-    _Atomic bool certain;      /* certainly the program's loop */
+    _Atomic bool lost; /* true: the recogniser has given the loop up, so no turn is watched */
+    /* how often the recogniser took another loop for the thread's loop, which makes open hangs void */
+    _Atomic uint32_t changes;
+    _Atomic bool has_evidence; /* true: a hang of 5 s is reported even before the loop is certain */
+    _Atomic bool certain;      /* true: the loop is certain */
 };
 
 struct hd_loop {
-    /* one cache line: all that a mark reads and writes */
-    _Alignas(64) _Atomic uint64_t word; /* ticks << 3 | activity, of the last mark */
+    /* All members that a mark reads and writes are in one cache line. */
+    _Alignas(64) _Atomic uint64_t word; /* the newest mark: its time in ticks << 3 | its activity */
     _Atomic uint32_t flags;             /* HD_FLAG_*: the monitor sets them, the mark clears them */
-    _Atomic uint32_t depth;             /* of entries; owner */
-    _Atomic uint64_t turn_ticks;        /* when the running turn started; owner writes */
-    _Atomic uint64_t busy_ticks;        /* sum of ended turns, but for the last; owner writes */
-    _Atomic uint64_t pending_ticks;     /* the turn that ended last, not yet in the sums; owner writes */
-    _Atomic uint64_t ns_per_tick_32;    /* 32.32 fixed point; the monitor updates it */
-    _Atomic bool ticks_are_tsc;         /* else nanoseconds of CLOCK_MONOTONIC */
-    /* the slow path */
-    _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM]; /* turns of 2^i .. 2^(i+1) ns; owner writes */
-    _Atomic uint64_t started_ticks;                             /* of the watch */
-    /* The activity, where ticks are of the clock. Such a loop's words say only running or idle, in codes that
-     * fail the test of each quick mark. */
+    /* The owner (the loop's thread) writes these four. */
+    _Atomic uint32_t depth;          /* how many loops are nested in each other now */
+    _Atomic uint64_t turn_ticks;     /* when the running turn started */
+    _Atomic uint64_t busy_ticks;     /* the sum of all ended turns but the last */
+    _Atomic uint64_t pending_ticks;  /* the length of the last ended turn, which is not yet in the sums */
+    _Atomic uint64_t ns_per_tick_32; /* the length of a tick, in 32.32 fixed point; the monitor updates it */
+    _Atomic bool ticks_are_tsc;      /* false: ticks are nanoseconds of CLOCK_MONOTONIC */
+    /* These members are for the slow path. The owner writes the histogram: turns of 2^i .. 2^(i+1) ns. */
+    _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM];
+    _Atomic uint64_t started_ticks; /* when the watch started */
+    /* The activity of a loop whose ticks are nanoseconds. The word of such a loop says only running or idle,
+     * by codes that send each quick mark to the slow path. */
     _Atomic uint8_t by_clock;
-    _Atomic uint64_t tracked_end;   /* ticks: end of the tracked turn; written before TRACKED is cleared */
-    _Atomic uint32_t expected;      /* depth of hangdog_expect_block */
+    _Atomic uint64_t tracked_end;   /* when the tracked turn ended, in ticks; set before TRACKED is cleared */
+    _Atomic uint32_t expected;      /* how many calls of hangdog_expect_block have not ended */
     _Atomic uint32_t *_Atomic wake; /* the monitor's futex word */
-    /* The preload: the verdict on the thread's wait, if that did not start as an idle one. HD_WAIT_IDLE: the
-     * wait is idle after all. NULL: there is no such wait. */
+    /* In the preload, for a wait that did not start as an idle one: its verdict, which may become
+     * HD_WAIT_IDLE. NULL: the thread is in no such wait. */
     _Atomic(const _Atomic uint8_t *) waiting;
-    _Atomic uint64_t waiting_since; /* ticks: start of that wait */
+    _Atomic uint64_t waiting_since; /* when that wait started, in ticks */
     struct hd_loop_found found;
-    _Atomic hd_thread_id thread; /* the owner */
+    _Atomic hd_thread_id thread; /* the owner: the thread that runs the loop */
     struct hd_frames frames;
 };
 
-/* The word's last three bits: hangdog_activity in other numbers. One bit says that the loop runs, and zero
- * that it waits, so that each mark tests as little as possible. */
+/* The last three bits of hd_loop.word: hangdog_activity, in other numbers. One bit says that the loop runs,
+ * and the code 0 that it waits. So each mark tests as little as possible. */
 #define HD_WORD_RUNNING 4u
 static inline unsigned hd_word_code(unsigned activity) {
     static const unsigned char codes[] = {
@@ -101,11 +105,11 @@ static inline unsigned hd_word_activity(uint64_t word) {
         HANGDOG_ENTRY,          HANGDOG_BEFORE_TIMERS, HANGDOG_BEFORE_SOURCES, HANGDOG_AFTER_WAITING};
     return activities[word & HD_ACTIVITY_MASK];
 }
-/* The code of HANGDOG_AFTER_WAITING, in one instruction less. */
+/* Whether the word has the code of HANGDOG_AFTER_WAITING, tested with one instruction less. */
 static inline bool hd_word_says_turn(uint64_t word) {
     return ((word + 1) & HD_ACTIVITY_MASK) == 0;
 }
-/* The word of a loop whose ticks are the counter's. */
+/* Makes a word, for a loop whose ticks are those of the time-stamp counter. */
 static inline uint64_t hd_word(uint64_t ticks, unsigned activity) {
     return ticks << HD_ACTIVITY_BITS | hd_word_code(activity);
 }
@@ -122,14 +126,15 @@ static inline uint64_t hd_loop_ticks(const struct hd_loop *l) {
     return hd_loop_by_counter(l) ? hd_ticks_read() : hd_os_now_ns();
 }
 
-/* The activity of the loop's word. */
+/* Returns the activity that the word of this loop means. */
 static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) {
     return hd_loop_by_counter(l) ? hd_word_activity(word)
                                  : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
 }
 
-/* A turn starts at an entry, after a wait, and at the first mark after an idle one. It also starts before the
- * timers where the loop came round without a wait. */
+/* Whether a mark of `activity` starts a turn, when the mark `before` was the last. A turn starts at an
+ * entry, after a wait, and at the first mark after an idle one. A loop that comes round without a wait
+ * starts its turn at BEFORE_TIMERS. */
 static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
            (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
@@ -137,17 +142,20 @@ static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
             (before == HANGDOG_BEFORE_SOURCES || before == HANGDOG_BEFORE_TIMERS));
 }
 
-/* When the turn of a running word started. The word of an entry or of a wait's end has that time itself. */
+/* When the running turn started, in ticks, if `word` says that the loop runs. After an entry or a wait, the
+ * word itself has that time. */
 static inline uint64_t hd_loop_turn_start(const struct hd_loop *l, uint64_t word, unsigned activity) {
     return activity == HANGDOG_ENTRY || activity == HANGDOG_AFTER_WAITING
                ? word >> HD_ACTIVITY_BITS
                : atomic_load_explicit(&l->turn_ticks, memory_order_relaxed);
 }
 
-/* The slow half of a mark, where a flag is set. Async-signal-safe. */
+/* The slow half of a mark, for the case that a flag is set: clears the flags that this mark answers, and
+ * wakes the monitor. Async-signal-safe. */
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks);
 
-/* Adds where only the owner writes: without a lock, in one instruction where the CPU has it. */
+/* Adds to a variable that only the owner writes: without a lock, and in one instruction if the CPU has such
+ * a one. */
 #if defined(__x86_64__)
 #define HD_OWNER_ADD(field, amount) __asm__("addq %1, %0" : "+m"(field) : "er"((uint64_t)(amount)) : "cc")
 #else
@@ -157,7 +165,7 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 #endif
 
 static inline uint64_t hd_turn_bucket(uint64_t ns) {
-#if defined(__x86_64__) /* compilers make two more instructions of an int */
+#if defined(__x86_64__) /* by hand: with an int, compilers make two instructions more */
     uint64_t highest;
     __asm__("bsrq %1, %0" : "=r"(highest) : "r"(ns | 1) : "cc");
     return highest;
@@ -166,7 +174,7 @@ static inline uint64_t hd_turn_bucket(uint64_t ns) {
 #endif
 }
 
-/* Adds the turn that ended last to the sums. */
+/* Adds the last ended turn, whose length is pending, to the sums. */
 static inline void hd_loop_turn_account(struct hd_loop *l) {
     uint64_t ticks = atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
     uint64_t ns = hd_ticks_to_ns(ticks, atomic_load_explicit(&l->ns_per_tick_32, memory_order_relaxed));
@@ -178,26 +186,29 @@ static inline void hd_loop_turn_account(struct hd_loop *l) {
 static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *l, unsigned activity,
                                                                 uint64_t word, bool ends, uint64_t now) {
     atomic_store_explicit(&l->word, word, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst); /* for the compiler; HD_SETTLE_NS is for the CPU */
+    /* keeps the compiler from moving the load; for the CPU there is HD_SETTLE_NS */
+    atomic_signal_fence(memory_order_seq_cst);
     uint32_t flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
     if (__builtin_expect(flags != 0, 0)) {
         hd_loop_answer(l, flags, ends, !hd_activity_is_idle(activity), now);
     }
 }
 
-/* The mark at `now`, of any activity after any other. Owner only. Async-signal-safe. */
+/* Stores a mark at the time `now`, in ticks; any activity may follow any other. On the loop's thread.
+ * Async-signal-safe. */
 void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now);
-/* The same, now: for the cases that the quick marks below do not handle. Returns its time. */
+/* Stores a mark at the present time, in the cases that the quick marks below do not handle. Returns that
+ * time in ticks. On the loop's thread. Async-signal-safe. */
 uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
 
-/* The quick marks, at some 10 ns: each instruction counts. All but the common case is a tail call. A turn's
- * length is stored when the turn ends, and added to the sums when the next turn ends, before that mark reads
- * the clock. For CPUs let a clock read wait for what comes before it, and no sum then waits for a clock read.
- * (A sum at the start of the next turn cost 12.7 ns a mark instead of 11.9.) Owner only. Async-signal-safe.
- * They return their time. */
+/* The quick marks take some 10 ns, so each instruction counts. All but the common case is a tail call. A
+ * turn's length is stored when the turn ends, and added to the sums when the next turn ends, before that
+ * mark reads the clock. The sum then does not wait for a clock read, which is slow, because the CPU first
+ * completes all instructions before it. (A sum at the start of the next turn cost 12.7 ns a mark instead
+ * of 11.9.) On the loop's thread. Async-signal-safe. They return the time of the mark in ticks. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
     hd_loop_turn_account(l);
-    atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps this order too */
+    atomic_signal_fence(memory_order_seq_cst); /* so that the compiler keeps this order */
     uint64_t now = hd_ticks_read();
     atomic_store_explicit(&l->pending_ticks, now - (old >> HD_ACTIVITY_BITS), memory_order_relaxed);
     return now;
@@ -223,7 +234,7 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_after_wait(struct 
     return now;
 }
 
-/* A wait with zero timeout: one turn ends, the next starts. */
+/* The mark for a wait with timeout 0: one turn ends, and the next one starts. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loop *l) {
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
     if (__builtin_expect(!hd_word_says_turn(old), 0)) {
@@ -234,23 +245,24 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loo
     return now;
 }
 
-/* Any of them. `activity` is a constant at each call. */
+/* The mark of any activity. Callers pass `activity` as a constant, so the compiler selects the mark. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loop *l, unsigned activity) {
     return activity == HANGDOG_BEFORE_WAITING  ? hd_loop_before_wait(l)
            : activity == HANGDOG_AFTER_WAITING ? hd_loop_after_wait(l)
                                                : hd_loop_mark_any(l, activity);
 }
 
-/* Entry and exit of loops that may nest: when an inner loop is left, the outer loop's turn starts again.
- * Owner only. */
+/* Marks for entry and exit of loops that may nest. When an inner loop is left, the outer loop's turn starts
+ * again. On the loop's thread. */
 void hd_loop_enter(struct hd_loop *l);
-/* A loop that has a turn without an entry has none at all, so that the next entry is an inner loop's. Call it
- * also before a block that the program expects: its end looks like an entry. Owner only. */
-void hd_loop_note_outer(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
+/* Counts a loop that runs but has never marked an entry, so that the next entry counts as an inner loop's.
+ * Call it also before a block that the program expects, because the mark at that block's end looks like an
+ * entry. On the loop's thread. */
+void hd_loop_note_outer(struct hd_loop *l);
 
-/* A wait ends that was found to be idle after it had started: both marks, the first at its start. Owner only.
- */
+/* Marks the end of a wait that was recognised as idle only after the wait had started. Stores two marks: one
+ * at the wait's start, and one now. On the loop's thread. */
 static inline uint64_t hd_loop_waited(struct hd_loop *l, uint64_t start_ticks) {
     if ((atomic_load_explicit(&l->word, memory_order_relaxed) & HD_WORD_RUNNING) != 0) {
         hd_loop_mark_at(l, HANGDOG_BEFORE_WAITING, start_ticks);
@@ -262,20 +274,21 @@ static inline hd_thread_id hd_loop_thread(const struct hd_loop *l) {
     return atomic_load_explicit(&l->thread, memory_order_relaxed);
 }
 
-/* A frame was presented. `waited`: ticks of a wait that belong to the frame, the wait for the display. Owner
- * only. Async-signal-safe. */
+/* Counts a frame that the program has presented. `waited`: the ticks of a wait that belong to the frame,
+ * which is the wait for the display. On the loop's thread. Async-signal-safe. */
 void hd_frames_add(struct hd_loop *l, uint64_t waited);
 
 /* The loop as the monitor sees it. */
 struct hd_loop_view {
     bool running;
     unsigned activity;
-    uint64_t turn_ticks; /* start of the running turn */
+    uint64_t turn_ticks; /* when the running turn started */
     uint64_t word;
 };
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out);
 
-/* Call it first. `running`: the loop counts as in a turn that started at `start_ticks`. */
+/* Sets all members, before the first mark. `running`: the loop counts as in a turn that started at
+ * `start_ticks`. */
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The count of frames. Watched thread: wait-free.
+ * Counts the frames of a loop. On the watched thread: wait-free.
  */
 #include "base/frame_times.h"
 #include "loop/loop.h"
 
-/* A frame drops each refresh that came before the frame was ready. Half a period is not late yet: a program
- * that paces itself by sleeping is off by some milliseconds. */
+/* Adds a late frame: each display refresh that came before the frame was ready is dropped. Less than half a
+ * period is not late, because a program that paces itself by sleeping is off by some milliseconds. */
 static __attribute__((noinline, cold)) void add_late(struct hd_frames *f, uint64_t took_ns) {
     HD_OWNER_ADD(f->dropped, (took_ns + f->period_ns / 2) / f->period_ns - 1);
     HD_OWNER_ADD(f->hitch_ns, took_ns - f->period_ns);
@@ -21,7 +21,7 @@ void hd_frames_add(struct hd_loop *l, uint64_t waited) {
     bool first = atomic_load_explicit(&f->presented, memory_order_relaxed) == 0;
     f->start_ticks = busy;
     if (took_ns == 0) {
-        return; /* a second window in the same turn */
+        return; /* the program has presented two GUI windows in one turn: they count as one frame */
     }
     HD_OWNER_ADD(f->presented, 1);
     if (__builtin_expect(first, 0)) {

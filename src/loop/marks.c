@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The public marks of a loop that the program marks itself. Watched thread: wait-free.
+ * The public marks, for a program that marks its loop itself. On the watched thread: wait-free.
  */
 #include "loop/loop.h"
 
-/* The handle is a watch, and a watch begins with its loop (watch/watch.h). */
+/* The handle points to a struct hd_watch (watch/watch.h), whose first member is the loop. */
 static inline struct hd_loop *loop_of(hangdog_loop *loop) {
     return (struct hd_loop *)(void *)loop;
 }

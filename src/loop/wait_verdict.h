@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verdict on a wait of a thread whose loop is recognised, not marked.
+ * The verdict on a wait, for a thread whose loop is recognised and not marked.
  */
 #ifndef HD_WAIT_VERDICT_H
 #define HD_WAIT_VERDICT_H
 
 enum hd_wait_verdict {
-    HD_WAIT_UNKNOWN, /* no loop is known yet */
+    HD_WAIT_UNKNOWN, /* the recogniser has not found the loop yet */
     HD_WAIT_IDLE,    /* the loop's own wait */
-    HD_WAIT_BUSY     /* any other wait: a part of the loop's turn */
+    HD_WAIT_BUSY     /* another wait, which is a part of the loop's turn */
 };
 
 #endif
