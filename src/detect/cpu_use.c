@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A burst that is shorter than a period is over the limit in one period at most, and gives no report.
+ * Two periods in a row must be above the limit. A burst that is shorter than a period makes at most one of
+ * them exceed the limit, and so gives no report.
  */
 #include "detect/cpu_use.h"
 
@@ -13,8 +14,8 @@ static bool is_over(const struct hd_cpu_use *s, uint64_t now_ns, uint64_t cpu_ns
     return cpu_ns - s->cpu_ns > (now_ns - s->since_ns) / 100 * HD_CPU_LIMIT;
 }
 
-/* Each sample is up to half an interval early or late: equal distances would always meet the same place of a
- * program's beat. */
+/* When the next sample is due: up to half an interval early or late. A program may work periodically, and
+ * samples at equal distances would then always show the same part of that period. */
 static uint64_t next_sample(uint64_t now_ns, uint64_t sample_ns) {
     uint64_t random = (now_ns * 0x9e3779b97f4a7c15u) >> 32;
     return now_ns + sample_ns / 2 + random % (sample_ns + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of phases, and the back-off of samples.
+ * The table of phases. The back-off: while the stack stays equal, samples become rarer.
  */
 #include "detect/turn_state.h"
 
@@ -13,8 +13,8 @@
 static uint64_t old_age(const struct hd_limits *limits) {
     uint64_t age = YOUNG_INTERVALS * limits->interval_ns;
     age = age < limits->threshold_ns ? age : limits->threshold_ns;
-    /* a frame that is long by a little has a sample too. Where frame_ns is 0, the unsigned 0 - 1 sets no
-     * limit */
+    /* at most half of a long frame, so that each long frame has a sample; with frame_ns 0 the unsigned 0 - 1
+     * sets no limit */
     return age < (limits->frame_ns - 1) / 2 ? age : (limits->frame_ns - 1) / 2;
 }
 
@@ -31,8 +31,8 @@ struct row {
     uint8_t actions;
 };
 
-/* [phase][event]. EV_GONE: the turn has ended; unless it was hanging, below the threshold. ended() sees to
- * the other cases. */
+/* The next phase and the actions, by phase and event. EV_GONE: the turn has ended; a turn that was not
+ * hanging ended below the threshold. ended() handles the other cases. */
 static const struct row table[HD_TURN_PHASES][EVENTS] = {
     [HD_TURN_IDLE] = {[EV_GONE] = {HD_TURN_IDLE, 0},
                       [EV_YOUNG] = {HD_TURN_RUNNING, 0},
@@ -43,7 +43,7 @@ static const struct row table[HD_TURN_PHASES][EVENTS] = {
                          [EV_OLD] = {HD_TURN_TRACKED, HD_ACT_TRACK | HD_ACT_SAMPLE},
                          [EV_OVER] = {HD_TURN_HANGING, HD_ACT_TRACK | HD_ACT_SAMPLE | HD_ACT_OPEN}},
     [HD_TURN_TRACKED] = {[EV_GONE] = {HD_TURN_IDLE, HD_ACT_FORGET},
-                         [EV_YOUNG] = {HD_TURN_TRACKED, 0}, /* younger again: time was excluded */
+                         [EV_YOUNG] = {HD_TURN_TRACKED, 0}, /* time was excluded: the turn is young again */
                          [EV_OLD] = {HD_TURN_TRACKED, HD_ACT_SAMPLE},
                          [EV_OVER] = {HD_TURN_HANGING, HD_ACT_SAMPLE | HD_ACT_OPEN}},
     [HD_TURN_HANGING] = {[EV_GONE] = {HD_TURN_IDLE, HD_ACT_END},
@@ -57,24 +57,24 @@ static bool same_turn(const struct hd_turn_state *s, const struct hd_look *look)
            look->start_ticks == s->start_ticks;
 }
 
-/* The turn is over: sets how long it was. Where the loop's word does not say when it ended (the turn was
- * void, or watching is paused), the look is the end. */
+/* Ends the turn, sets its duration, and returns the actions. If the marks do not say when the turn ended (it
+ * was void, or watching is paused), its end is the time of this look. */
 static unsigned ended(struct hd_turn_state *s, const struct hd_look *look) {
     s->end_ns = look->ended_known && look->ended_ns >= s->start_ns ? look->ended_ns : look->now_ns;
     if (look->ended_known && look->excluded_ns > 0 && look->now_ns - look->excluded_ns > s->end_ns) {
-        /* the process was stopped after the turn's end, not in the turn */
+        /* the process was stopped after the turn's end, so that time is not excluded from the turn */
         s->excluded_ns -= look->excluded_ns < s->excluded_ns ? look->excluded_ns : s->excluded_ns;
     }
     s->duration_ns = hd_turn_state_age(s, s->end_ns);
     unsigned actions = table[s->phase][EV_GONE].actions;
     if (s->phase == HD_TURN_TRACKED && s->duration_ns >= s->threshold_ns) {
-        actions = HD_ACT_OPEN | HD_ACT_END; /* over the threshold and ended between two looks */
+        actions = HD_ACT_OPEN | HD_ACT_END; /* the turn reached the threshold and ended between two looks */
     }
     if (s->phase == HD_TURN_RUNNING && look->ended_known && s->duration_ns >= s->threshold_ns) {
-        actions = HD_ACT_END; /* ended before it was tracked: it has no samples */
+        actions = HD_ACT_END; /* the turn ended before it was tracked, so it has no samples */
     }
     if (look->void_turn || (s->phase == HD_TURN_HANGING && s->duration_ns < s->threshold_ns)) {
-        actions = s->phase >= HD_TURN_TRACKED ? HD_ACT_FORGET : 0; /* known too late not to be a hang */
+        actions = s->phase >= HD_TURN_TRACKED ? HD_ACT_FORGET : 0; /* the turn proves to be no hang */
     } else if (actions == HD_ACT_FORGET && s->frame_ns != 0 && s->duration_ns >= s->frame_ns) {
         actions = HD_ACT_FRAME;
     }
@@ -83,7 +83,7 @@ static unsigned ended(struct hd_turn_state *s, const struct hd_look *look) {
 }
 
 static void start(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
-    /* the turn cannot have lost more time than it has lasted */
+    /* no more time can be excluded from the turn than it has lasted */
     uint64_t age = look->now_ns > look->start_ns ? look->now_ns - look->start_ns : 0;
     *s = (struct hd_turn_state){
         .phase = HD_TURN_IDLE,
@@ -97,8 +97,8 @@ static void start(struct hd_turn_state *s, const struct hd_look *look, const str
     };
 }
 
-/* The distance of samples is one interval until the stack has been equal for 2 s. Then it is 1, 1, 2, 3, 5, 8
- * ... intervals, but at most a tenth of the time that the stack has been equal. */
+/* Sets the distance of samples. It is one interval until the stack has been equal for 2 s. Then it is 1, 1,
+ * 2, 3, 5, 8 ... intervals, but at most a tenth of the time that the stack has been equal. */
 static void back_off(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
     if (look->changed_ns > s->changed_ns) {
         s->changed_ns = look->changed_ns;
@@ -123,10 +123,11 @@ static void back_off(struct hd_turn_state *s, const struct hd_look *look, const 
     }
 }
 
-/* A program may work to a beat: a timer of 10 ms, a frame. Samples at equal distances would always meet the
- * same place of the beat. So each sample is up to half an interval early or late, and the next one counts
- * from it. With a tenth of an interval it takes dozens of samples to get out of step. The price is small: a
- * boundary between two functions is missed by 16 ms on average (root of the mean square) and not by 14. */
+/* Returns a time shift for the next sample, between minus half and plus half of an interval. A program may
+ * work periodically: a timer of 10 ms, or frames. Samples at equal distances would always show the same part
+ * of that period. So each sample comes early or late by such a shift, and the next one counts from it. With a
+ * shift of a tenth of an interval, dozens of samples show the same part. The price is small: a boundary
+ * between two functions is missed by 16 ms on average (root of the mean square) and not by 14. */
 static uint64_t off_the_beat(uint64_t sampled_ns, uint64_t interval_ns) {
     uint64_t mixed = sampled_ns * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return (mixed * interval_ns >> 32) - interval_ns / 2;
@@ -139,15 +140,17 @@ static bool sample_due(struct hd_turn_state *s, const struct hd_look *look, cons
     if (look->changed_ns > s->changed_ns) {
         back_off(s, look, limits);
     }
-    /* a sample is due an eighth of an interval early: the next look would be a whole interval late */
+    /* a sample may come an eighth of an interval early, because the next look would be too late by most of
+     * an interval */
     uint64_t slack = limits->interval_ns / 8;
     uint64_t from = s->sampled_ns + off_the_beat(s->sampled_ns, limits->interval_ns);
     if (s->sampled_ns == 0 || look->now_ns + slack >= from + s->step_ns) {
         return true;
     }
     if (look->moved && !s->forced) {
-        s->forced =
-            true; /* once: the back-off also serves a thread that moves at each look and has the same stack */
+        /* only once, so that a thread that runs between all looks and has the same stack gets the back-off
+         * too */
+        s->forced = true;
         return true;
     }
     return false;
@@ -161,7 +164,7 @@ unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
         if (!same_turn(s, look)) {
             actions = ended(s, look);
             if (actions != 0 || !look->running) {
-                return actions; /* the next look takes the new turn, and follows at once */
+                return actions; /* the caller looks again at once, for the new turn */
             }
         }
     }
@@ -172,7 +175,7 @@ unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
         start(s, look, limits);
     }
     if (s->phase != HD_TURN_HANGING) {
-        s->threshold_ns = limits->threshold_ns; /* a hang keeps the threshold that it opened with */
+        s->threshold_ns = limits->threshold_ns; /* an open hang keeps the threshold that it has reached */
         s->frame_ns = limits->frame_ns;
     }
     uint64_t age = hd_turn_state_age(s, look->now_ns);
@@ -191,7 +194,8 @@ unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
     return actions;
 }
 
-/* The distance of looks is a twentieth of the time that the stack has been equal. */
+/* Returns the distance of looks at a tracked turn: a twentieth of the time that the stack has been equal,
+ * with bounds. */
 static uint64_t look_step(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns) {
     uint64_t step = now_ns > s->changed_ns ? (now_ns - s->changed_ns) / 20 : 0;
     step = step < LOOKS_FAR_NS ? step : LOOKS_FAR_NS;
@@ -207,11 +211,11 @@ uint64_t hd_turn_state_next_ns(const struct hd_turn_state *s, uint64_t now_ns, u
     }
     uint64_t step = look_step(s, now_ns, look_ns);
     uint64_t next = now_ns + step;
-    uint64_t over_ns = s->start_ns + s->excluded_ns + s->threshold_ns; /* from then on it is a hang */
+    uint64_t over_ns = s->start_ns + s->excluded_ns + s->threshold_ns; /* when the turn becomes a hang */
     uint64_t from = s->sampled_ns + off_the_beat(s->sampled_ns, limits->interval_ns);
     uint64_t sample = from + s->step_ns;
-    /* looks on a grid from the turn's start would bunch after a late look, so the next one counts from the
-     * look that was due */
+    /* The next look counts from the last sample and its time shift. At fixed distances from the turn's
+     * start, looks would bunch after a late look. */
     if (step == look_ns && s->sampled_ns != 0 && from + step > now_ns) {
         next = from < now_ns + step / 2 ? from + step : now_ns + step + step / 2;
     }
