@@ -5,9 +5,8 @@
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-#define OVER_NS                                                                                             \
-    (50 * HD_NS_PER_MS) /* later than this, the CPU time of the process is no longer that at the turn's end \
-                         */
+/* The CPU time of the process counts as that at the turn's end if it is read at most so long after. */
+#define OVER_NS (50 * HD_NS_PER_MS)
 
 static void untrack(struct hd_look_state *s) {
     atomic_fetch_and_explicit(&s->watch->loop.flags, ~HD_FLAG_TRACKED, memory_order_seq_cst);
@@ -43,13 +42,14 @@ static void send_open(struct hd_monitor *m, struct hd_look_state *s, const struc
                       struct hd_message *message) {
     message->type = HD_MSG_OPEN;
     if (s->turn.phase == HD_TURN_IDLE) {
-        message->activity = HANGDOG_EXIT; /* the turn is over: the word may be the next turn's */
+        message->activity = HANGDOG_EXIT; /* the turn is over, and the loop's word may be of the next turn */
     }
     message->at_ns = look->now_ns;
     hd_monitor_send(m, message);
 }
 
-/* The worker reports a turn that it follows. Another turn is only counted, where it certainly was a hang. */
+/* If the worker follows the turn, sends it the turn's end. A turn that it does not follow is only counted,
+ * and only if it certainly was a hang. */
 static void send_end(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                      unsigned actions, struct hd_message *message) {
     message->type = (actions & HD_ACT_END) != 0     ? HD_MSG_END

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread that is watched may get a signal for its sample. Any other thread the worker reads in place, while
- * it waits. No allocation.
+ * The monitor samples a watched thread, which may get a signal for that. If the thread is not watched, the
+ * worker reads its stack in place while it waits. No allocation.
  */
 #include "monitor/cpu_watch.h"
 
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-#define NO_TURN UINT32_MAX /* as a generation: the message is about no turn */
+#define NO_TURN UINT32_MAX /* a generation that no slot has, since the message is about no turn */
 
 static void send(struct hd_monitor *m, enum hd_message_type type) {
     hd_monitor_send(m, &(struct hd_message){.type = (uint8_t)type,
@@ -17,8 +17,9 @@ static void send(struct hd_monitor *m, enum hd_message_type type) {
                                             .duration_ns = m->run->settings.cpu_period_ns});
 }
 
-/* The samples of a turn that is followed serve for both. This sample leaves no trace in what proves and
- * counts the samples of a turn. */
+/* Takes a sample of the thread that used most CPU time. If the worker follows a turn of that thread, the
+ * turn's samples are enough. A sample that is taken here must not count for a turn, so its traces are
+ * removed. */
 static void sample(struct hd_monitor *m) {
     hd_thread_id thread = atomic_load_explicit(&m->run->channel.cpu_thread, memory_order_acquire);
     if (hd_thread_id_is_none(thread)) {
@@ -55,7 +56,7 @@ void hd_cpu_watch_step(struct hd_monitor *m) {
         sample(m);
         break;
     case HD_CPU_REPORT:
-        sample(m); /* of the end of the period */
+        sample(m); /* one more sample, at the end of the period */
         send(m, HD_MSG_CPU_REPORT);
         break;
     case HD_CPU_DROP:

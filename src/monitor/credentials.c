@@ -6,7 +6,8 @@
 #include "watch/follow.h"
 
 #define PARKED_NS (1 * HD_NS_PER_S)
-#define EARLY_NS (100 * HD_NS_PER_MS) /* so that a loop that ticks each second does not wake us twice */
+/* checks come so much early, to share the wake of a loop that runs each second */
+#define EARLY_NS (100 * HD_NS_PER_MS)
 #define RUNNING_NS (2 * HD_NS_PER_S)
 
 static void end_threads(struct hd_monitor *m, bool filtered) {
@@ -14,7 +15,7 @@ static void end_threads(struct hd_monitor *m, bool filtered) {
     if (m->run->ports.exceeds != NULL) {
         m->run->ports.exceeds(filtered);
     }
-    hd_run_wake(m->run); /* this thread may be about to park */
+    hd_run_wake(m->run); /* keeps the monitor, which may be about to park, from sleeping */
 }
 
 static void confine(void *unused) {
@@ -26,10 +27,11 @@ static bool worker_exceeds(const struct hd_monitor *m) {
     return (atomic_load(&m->run->channel.follow.answered[HD_RUN_WORKER]) & 1) != 0;
 }
 
-/* The next run's monitor is another thread, and starts with zeros. */
+/* Thread-local, because the monitor after a restart of Hangdog is another thread, and must start with
+ * zeros. */
 static __thread struct {
     uint64_t checked_ns; /* when the credentials were last compared */
-    bool may_have_run;   /* the main thread may have run since then */
+    bool may_have_run;   /* true: the main thread may have run since that check */
 } self;
 
 void hd_monitor_credentials_check(struct hd_monitor *m, bool parks) {

@@ -10,15 +10,16 @@ void hd_followed_end(struct hd_monitor *m, struct hd_look_state *s, const struct
     m->ring.followed--;
 }
 
-/* A thread without a known loop is launching for as long as it lives. The worker follows it until another
- * turn needs its place. */
+/* Whether the turn is the launch of a thread whose loop the recogniser has not found. Such a thread launches
+ * for as long as it lives. The worker follows it only until another turn needs to be followed. */
 static bool only_launches(const struct hd_monitor *m, const struct hd_look_state *s) {
     return m->run->settings.deferred && !s->launched &&
            !atomic_load_explicit(&s->watch->loop.found.certain, memory_order_relaxed);
 }
 
-/* The turn that gives its place to `next`; NULL: no turn does. A thread without a loop does so first, the
- * main one last of these. For a hang a turn below its threshold does so too. */
+/* Returns the turn that the worker shall follow no longer, to follow `next` instead. NULL: there is none.
+ * The first choice is a thread without a loop, and the main thread last among these. If `next` is a hang,
+ * the second choice is a turn below its threshold. */
 static struct hd_look_state *that_gives_place(struct hd_monitor *m, const struct hd_look_state *next) {
     struct hd_look_state *found = NULL;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {
@@ -51,5 +52,6 @@ void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_
         .known = s->first.sched_known, .at_ns = s->first.at_ns, .sched = s->first.sched};
     s->followed = has_place(m, s) && hd_monitor_send(m, &message);
     m->ring.followed += s->followed;
-    hd_target_forget_last(&s->target); /* its first sample cannot be proven by one that the worker has not */
+    /* its first sample cannot be proven equal to a sample that the worker does not have */
+    hd_target_forget_last(&s->target);
 }

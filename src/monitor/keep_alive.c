@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * There are four messages in the manager's time, and a hang's threshold is below half of it. So at least a
- * quarter of that time lies between the report of a hang and the manager's signal.
+ * The monitor sends four messages in the time limit of the service manager's watchdog, and a hang's
+ * threshold is below half of the limit. So at least a quarter of the limit lies between the report of a hang
+ * and the watchdog's signal.
  */
 #include "monitor/keep_alive.h"
 
@@ -12,7 +13,8 @@ void hd_keep_alive_open(struct hd_monitor *m) {
     m->keep_alive.fd = s->keep_alive_ns != 0 ? hd_notify_open(s->notify_socket) : -1;
 }
 
-/* In the preload a thread whose loop is not certain may have no loop, and no program ends for it. */
+/* Whether a loop hangs. In the preload, a thread whose loop is not certain may have no loop, so its hangs do
+ * not count. */
 static bool hangs(struct hd_monitor *m) {
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {

@@ -4,18 +4,21 @@
 #include "capture/linux/thread_clock.h"
 #include "os/linux/proc_text.h"
 
-#define UNREAD_NS (5 * HD_NS_PER_MS)  /* statistics older than so much lateness are read again */
+/* the sum of lateness after which the monitor's own statistics are read again */
+#define UNREAD_NS (5 * HD_NS_PER_MS)
 #define OWN_READ_NS (1 * HD_NS_PER_S) /* the least time between two reads while no loop runs */
-#define UNKNOWN (UINT64_MAX / 2)      /* as lateness */
+#define UNKNOWN (UINT64_MAX / 2)      /* a sum of lateness that is not known */
 
-/* The signal handler reads memory by a system call where it mends a call that our signal broke. */
+/* Whether this process may read memory by a system call. The signal handler does so to repair a system call
+ * that our signal interrupted. */
 static bool may_read_memory(void) {
     char byte, copy;
     return hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&byte, &copy, 1) == 1;
 }
 
-/* The preload's runner has tried what the handler does under a filter. The library cannot know which calls
- * end the program there. */
+/* Also says how many seccomp filters the process has. In the preload, the runner has tried the handler's
+ * system calls under them. The library cannot know which calls a filter forbids, so it counts any filter as
+ * unknown. */
 void hd_lateness_open(struct hd_monitor *m) {
     struct hd_thread_files own;
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
@@ -61,7 +64,8 @@ uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns) {
     uint64_t now_ns = m->now.now_ns;
     m->late.unread_ns = m->now.late_ns > HD_LATE_NS ? 0 : m->late.unread_ns + m->now.late_ns;
     if (next_ns != HD_NEVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
-        m->late.overtime_ns = hd_capture_napped_ns() - m->now.napped_ns; /* no stop of the process */
+        /* so the next look does not take this time for a stop of the process */
+        m->late.overtime_ns = hd_capture_napped_ns() - m->now.napped_ns;
         return now_ns;
     }
     if (m->late.unread_ns > UNREAD_NS && (next_ns != HD_NEVER || now_ns - m->late.read_ns >= OWN_READ_NS)) {
@@ -79,8 +83,9 @@ void hd_lateness_read_thread(struct hd_look_state *s) {
     }
 }
 
-/* A thread whose running turn was looked at before: what it ran, and what we waited, explains a part of the
- * time since then. */
+/* Returns how much of the time since the last look is unexplained, for a thread that was in the same
+ * turn then. A part is explained: the time that the thread ran, or the time that the monitor waited,
+ * whichever is longer. */
 static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *before,
                             const struct hd_sched *now) {
     uint64_t ran_ns = (now->cpu_ns - before->cpu_ns) + (now->delay_ns - before->delay_ns);
@@ -90,15 +95,16 @@ static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *b
         return 0;
     }
     if (ran_ns > HD_NS_PER_MS) {
-        return window_ns - explained_ns; /* the thread ran until the stop: exact */
+        return window_ns - explained_ns; /* exact, because the thread ran until the stop */
     }
-    /* the thread was blocked, and the stop began somewhere between the two looks: at half of that time */
+    /* The thread was blocked, so the stop may have begun anywhere between the last look and the planned one.
+     * Assume the middle. */
     return m->now.late_ns - m->now.own_delay_ns + (window_ns - m->now.late_ns) / 2;
 }
 
-/* Lateness counts where neither our own wait for a CPU nor the thread's running explains it. The thread's
- * running is known where the last look found it in a turn. For a turn that started since then only our own
- * wait is. */
+/* Lateness is excluded if neither the monitor's wait nor the thread's running explains it. The time that the
+ * thread ran is known only if the last look found it in this turn. For a turn that started since then, only
+ * the monitor's wait counts. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_sched before = s->thread.sched;
     bool known = s->thread.sched_known;

@@ -13,7 +13,7 @@ hangdog_state hd_limits_state(const struct hd_monitor *m, const struct hd_look_s
                                                                     : (hangdog_state)state;
 }
 
-/* How long a turn of this loop may last in this state. */
+/* Returns how long a turn of this loop may last in this state. */
 static uint64_t threshold_of(const struct hd_settings *settings, const struct hd_watch *w,
                              hangdog_state state) {
     bool own = state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0;
@@ -41,12 +41,12 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 void hd_limits_look_often(struct hd_monitor *m, const struct hd_watch *w) {
     const struct hd_settings *settings = &m->run->settings;
-    uint64_t least_ns = w->threshold_ns - 1; /* 0 is "no limit": the unsigned 0 - 1 is the greatest number */
+    uint64_t least_ns = w->threshold_ns - 1; /* 0 means no limit: the unsigned 0 - 1 is the greatest number */
     for (unsigned state = 0; state < HANGDOG_STATES; state++) {
         least_ns = least(least_ns, settings->threshold_ns[state]);
     }
     least_ns = least(least_ns, settings->threshold_max_ns);
-    least_ns = least(least_ns, settings->frame_drop_ns - 1); /* the same for 0 */
+    least_ns = least(least_ns, settings->frame_drop_ns - 1); /* 0 means no limit here too */
     least_ns = least_ns > 2 * HD_NS_PER_MS ? least_ns / 2 : HD_NS_PER_MS;
     m->look_ns = least(m->look_ns, least_ns);
 }
@@ -55,7 +55,8 @@ void hd_limits_update(struct hd_monitor *m) {
     if (!atomic_load_explicit(&m->run->channel.program.limits_changed, memory_order_relaxed)) {
         return;
     }
-    atomic_store(&m->run->channel.program.limits_changed, false); /* before they are read */
+    /* cleared before the limits are read, so that no change is missed */
+    atomic_store(&m->run->channel.program.limits_changed, false);
     m->look_ns = m->run->settings.interval_ns;
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {

@@ -6,7 +6,8 @@
 #include "monitor/limits.h"
 #include "monitor/seen.h"
 
-/* Each maximum is sent for one turn. A sum is sent as it is: the worker takes its growth. */
+/* Starts the maxima of a new turn at zero, because messages carry the maxima of one turn. Sums continue,
+ * because the worker subtracts their values at the turn's start. */
 static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
     uint64_t *pause_max_ns = &s->target.cost.pause_max_ns;
     s->sums.pause_max_ns = *pause_max_ns > s->sums.pause_max_ns ? *pause_max_ns : s->sums.pause_max_ns;
@@ -18,8 +19,9 @@ static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
                                       .late_max_ns = late_ns};
 }
 
-/* A turn was a hang, and has started and ended since the last look. It has no samples, and is only counted.
- * It counts where we waited for a CPU meanwhile. Else the process was stopped, for an unknown part of it. */
+/* Counts a hang that has started and ended since the last look, and so has no samples. It counts only if the
+ * monitor waited for a CPU for most of that time. If not, the process was stopped for an unknown part of the
+ * turn. */
 static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, const struct hd_look *look,
                          uint64_t threshold_ns) {
     uint64_t took_ns = look->ended_ns - look->start_ns;
@@ -32,25 +34,24 @@ static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, co
     }
 }
 
-/* Lets src/detect make a step for what this look has seen, and does the actions that it answers with. */
+/* Passes what this look has found to src/detect, and does the actions that src/detect returns. */
 static void step(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                  const struct hd_limits *limits, hangdog_state state) {
-    bool was_idle = s->turn.phase == HD_TURN_IDLE; /* a pause lies between two looks at the same turn */
+    bool was_idle = s->turn.phase == HD_TURN_IDLE; /* after a pause the same turn starts once more */
     unsigned actions = hd_turn_state_step(&s->turn, look, limits);
     if (s->turn.phase != HD_TURN_IDLE && (was_idle || s->first.start_ticks != s->turn.start_ticks)) {
         start_turn(s, m->now.late_ns);
     }
     if ((actions & HD_ACT_TRACK) != 0 && !hd_actions_track(s, look->start_ticks)) {
-        s->turn.phase = HD_TURN_IDLE; /* the turn ended before it was tracked: no message was sent yet */
+        s->turn.phase = HD_TURN_IDLE; /* the turn ended before it was tracked, and no message was sent yet */
         return;
     }
     s->program_state = s->turn.phase != HD_TURN_IDLE ? state : s->program_state;
     hd_actions_do(m, s, look, actions);
 }
 
-/* Stores the duration of an open hang where it outlives the process. These places are the record, and the
- * fatal marker of a program that links the library. Each is one store: the page of a file stays when the
- * process dies. */
+/* Stores the duration of an open hang where it outlives the process: in the record, and in the library's
+ * fatal marker. Each store is one write to a mapped file, whose page stays when the process dies. */
 static void publish_duration(struct hd_monitor *m, const struct hd_look_state *s, uint64_t now_ns) {
     const struct hd_watch *w = s->watch;
     struct hd_record *r = m->run->record;
@@ -69,7 +70,7 @@ static void publish_duration(struct hd_monitor *m, const struct hd_look_state *s
     }
 }
 
-/* A turn that ended and the next one, which runs, are two steps of one look. */
+/* If a turn has ended and the next one is running, one look does two steps: one for each turn. */
 bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_look look;
     struct hd_limits limits;
@@ -77,7 +78,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
     bool first = true;
     s->first.late_max_ns = m->now.late_ns > s->first.late_max_ns ? m->now.late_ns : s->first.late_max_ns;
     do {
-        hangdog_state state = hd_limits_state(m, s); /* of this turn: hd_seen_fill may end the launch */
+        hangdog_state state = hd_limits_state(m, s); /* read before hd_seen_fill, which may end the launch */
         limits = hd_limits_of(m, s, state);
         hd_seen_fill(m, s, m->now.now_ns, &look);
         if (!look.running && s->turn.phase == HD_TURN_IDLE) {
@@ -93,7 +94,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
                 before.blocked && before.sched_known && s->thread.sched.slices != before.sched.slices;
         }
         first = false;
-        look.excluded_ns = excluded_ns; /* also from the next turn, as far as it has lasted */
+        look.excluded_ns = excluded_ns; /* in a second step too: the new turn excludes at most its own age */
         step(m, s, &look, &limits, state);
     } while (s->turn.phase == HD_TURN_IDLE && look.running);
     if (s->turn.phase == HD_TURN_HANGING) {
@@ -111,11 +112,11 @@ void hd_look_last(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_look look;
     hd_seen_fill(m, s, hd_os_now_ns(), &look);
     look.running = false;
-    s->turn.frame_ns = 0; /* no frame ends the turn: the program leaves */
+    s->turn.frame_ns = 0; /* the turn's end is no frame, because the watch ends */
     struct hd_loop_thread before = s->thread;
-    hd_lateness_read_thread(s);   /* the thread has run since the last look */
-    if (!s->thread.sched_known) { /* the thread has ended */
-        s->thread = before;
+    hd_lateness_read_thread(s); /* again, because the thread may have run since the last look */
+    if (!s->thread.sched_known) {
+        s->thread = before; /* the thread has ended: its last known statistics serve */
     }
     hd_actions_do(m, s, &look, hd_turn_state_step(&s->turn, &look, &limits));
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * One look at one loop: sees what has become of the turn, and acts on it. Monitor: no allocation.
+ * One look at one loop: finds out what has become of the turn, and acts on it. On the monitor thread: no
+ * allocation.
  */
 #ifndef HD_LOOK_H
 #define HD_LOOK_H
 
 #include "monitor/state.h"
 
-/* Looks at one loop, as a part of the look in m->now. True: the loop is in a turn, and the next look is due
- * at s->next_ns. False: it is idle, and the monitor may park. */
+/* Looks at one loop, as a part of the look in m->now. Returns true if the loop is in a turn: the next look
+ * is due at s->next_ns. Returns false if it is idle: for this loop, the monitor may park. */
 bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s);
 
-/* The last look at a loop that is no longer watched: a turn that is tracked ends here. */
+/* Looks at a loop for the last time, because its watch ends. A tracked turn ends here. */
 void hd_look_last(struct hd_monitor *m, struct hd_look_state *s);
 
 #endif

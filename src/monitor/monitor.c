@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor's thread: looks at all loops, does what is due, and waits for the next look. It opens files of
- * /proc only: most as it starts, a thread's `stat` and `maps` (where the main stack has grown) for one read.
- * It never waits for a lock or another thread, but up to 55 ms for a sample. No allocation.
+ * The monitor's thread looks at all loops, does what is due, and waits for the next look. It opens files of
+ * /proc only: most as it starts, a thread's `stat` and `maps` for one read. (It reads `maps` if the main
+ * stack has grown.) It never waits for a lock or another thread, except up to 55 ms for a sample. No
+ * allocation.
  */
 #include "monitor/monitor.h"
 
@@ -18,7 +19,8 @@
 #include "monitor/watches.h"
 #include "watch/follow.h"
 
-/* Pairs the counter with the clock. A better rate goes to all loops. */
+/* Reads the counter and the clock, and returns the clock. If that makes the counter's rate more exact, all
+ * loops get the new rate. */
 static uint64_t pair_clock(struct hd_monitor *m) {
     uint64_t ticks, now_ns;
     hd_clock_read(m->run->ticks_are_tsc, &ticks, &now_ns);
@@ -40,7 +42,7 @@ static void update_pause(struct hd_monitor *m) {
     m->pause.lasts = paused;
 }
 
-/* There is no loop yet, and the first one's launch will count from the start of the process. */
+/* Whether no loop is watched yet, so that the first loop's launch will count from Hangdog's start. */
 static bool launches_without_a_loop(const struct hd_monitor *m) {
     const struct hd_record *r = m->run->record;
     unsigned i = 0;
@@ -49,7 +51,7 @@ static bool launches_without_a_loop(const struct hd_monitor *m) {
            hd_watch_next_on(&m->run->watches, &i) == NULL;
 }
 
-/* The recogniser has work for the worker. */
+/* Sends a message if the recogniser has work for the worker. */
 static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
     const struct hd_recogniser *recogniser = &m->run->ports.recogniser;
     if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
@@ -57,14 +59,16 @@ static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
     }
 }
 
-/* A launch that has lasted too long to be sampled: its next wait wakes us. */
+/* Whether the turn is a launch that is too old to be sampled. The monitor does not look at it again before
+ * its next wait, which wakes the monitor. */
 static bool is_given_up(const struct hd_monitor *m, const struct hd_look_state *s) {
     uint64_t sampled_ns = m->run->settings.sample_launch_ns;
     return sampled_ns != 0 && !s->launched && s->turn.phase != HD_TURN_IDLE &&
            hd_turn_state_age(&s->turn, m->run->clock.ns) > sampled_ns;
 }
 
-/* Opens, looks at, or closes one watch. When to look at it next; HD_NEVER: not before its loop runs. */
+/* Opens, looks at, or closes one watch. Returns when to look at it next. HD_NEVER: not before its loop
+ * runs. */
 static uint64_t look_at_watch(struct hd_monitor *m, struct hd_watch *w) {
     uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
     if (use == HD_WATCH_NEW) {
@@ -78,13 +82,14 @@ static uint64_t look_at_watch(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_look_state *s = hd_monitor_look_state(m, w);
     hd_watches_send_certain(m, s);
     bool in_turn = hd_look_at(m, s);
-    if (use == HD_WATCH_NEW) { /* its thread may wait for this look: a slow launch is a hang from here on */
+    if (use == HD_WATCH_NEW) { /* wakes the watch's thread, which may wait until its files are open */
         hd_os.futex_wake((uint32_t *)&w->use, 1, false);
     }
     return in_turn && !is_given_up(m, s) ? s->next_ns : HD_NEVER;
 }
 
-/* Threads that leave are let go before each look at a loop, which may take 55 ms. */
+/* Looks at all loops. A look may take 55 ms, so watches that are LEAVING are closed before each: their
+ * threads wait for that. */
 static uint64_t look_at_watches(struct hd_monitor *m) {
     uint64_t next_ns = HD_NEVER;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !hd_monitor_is_stopping(m); i++) {
@@ -97,14 +102,15 @@ static uint64_t look_at_watches(struct hd_monitor *m) {
     return next_ns;
 }
 
-/* One look at all loops. When the next is due; HD_NEVER: every loop is idle. */
+/* Does one look at all loops. Returns when the next look is due. HD_NEVER: every loop is idle. */
 static uint64_t look(struct hd_monitor *m) {
     hd_lateness_start_look(m, pair_clock(m));
     bool launches = launches_without_a_loop(m);
     update_pause(m);
     hd_limits_update(m);
     if (launches && m->now.late_ns > m->now.own_delay_ns + HD_LATE_NS) {
-        m->pause.ended_ns = m->now.now_ns; /* a stop of the process is no part of the launch */
+        /* the process was stopped, and that time is no part of the launch */
+        m->pause.ended_ns = m->now.now_ns;
     }
     hd_totals_check_budget(m);
     uint64_t next_ns = look_at_watches(m);
@@ -127,7 +133,8 @@ static void start(struct hd_monitor *m) {
 }
 
 static void finish(struct hd_monitor *m) {
-    /* before the launch ends: the last wait may be the loop's, and several turns of the loop the launch */
+    /* Sent before the watches close, because the recogniser may still find that the last wait is the loop's
+     * own. Then the time before was several turns, and not one long launch. */
     send_waits(m, hd_os_now_ns());
     hd_watches_close_all(m);
     hd_totals_publish(m);

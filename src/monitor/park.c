@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A loop wakes us where its mark finds HD_FLAG_PARKED. Its word is to be believed HD_SETTLE_NS after the flag
- * was set, and not before (loop/loop.h). So the monitor sets the flags, looks once more, and then parks.
+ * A loop whose mark finds HD_FLAG_PARKED wakes the monitor. After the monitor has set this flag, it must
+ * wait HD_SETTLE_NS before a loop's word is up to date (loop/loop.h). So the monitor sets the flags, looks
+ * once more after that time, and then parks.
  */
 #include "monitor/park.h"
 
@@ -12,7 +13,7 @@
 #include "monitor/keep_alive.h"
 #include "monitor/lateness.h"
 
-/* Every loop is to wake us when it runs. */
+/* Sets the flag in every loop, so that the loop wakes the monitor when it runs. */
 static void request_wakes(struct hd_monitor *m) {
     if (m->park.requested_ns != 0) {
         return;
@@ -35,7 +36,8 @@ static void withdraw_request(struct hd_monitor *m) {
     m->park.requested_ns = 0;
 }
 
-/* Whether every loop will wake us still: a loop that has run since took its flag off, and may run no more. */
+/* Whether every loop still has its flag, and so will wake the monitor. A loop that has run meanwhile has
+ * cleared its flag, and may be idle again. */
 static bool all_will_wake(const struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
@@ -49,7 +51,7 @@ static bool all_will_wake(const struct hd_monitor *m) {
     return true;
 }
 
-/* That time, or when something else is due. */
+/* Returns `ns`, or an earlier time when another task of the monitor is due. */
 static uint64_t earlier(const struct hd_monitor *m, uint64_t ns) {
     uint64_t cpu_ns = hd_cpu_watch_next(m), alive_ns = hd_keep_alive_next(m);
     ns = cpu_ns < ns ? cpu_ns : ns;
@@ -65,24 +67,25 @@ static void note_wake(struct hd_monitor *m) {
     m->park.awake_until_ns = hd_os_now_ns() + m->look_ns;
 }
 
-/* Sleeps until a loop runs, or until the next look at a loop whose turn has not changed for long. Every other
- * loop was idle at a look that came long enough after the flags were set. */
+/* Sleeps until a loop runs, or until `until_ns`. The last look came long enough after the flags were set. It
+ * found each loop idle, or in a turn that has not changed for long. */
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     hd_monitor_credentials_check(m, true);
     uint64_t check_ns = hd_monitor_credentials_next();
     until_ns = earlier(m, until_ns < check_ns ? until_ns : check_ns);
     m->late.planned_ns = until_ns;
-    /* `seen` is older than the check: a flag that is taken off from now on changes the word */
+    /* A loop that clears its flag after this check adds to channel.wake, so the wait returns at once. */
     if (all_will_wake(m) && !wait_was_woken(m, seen, until_ns)) {
-        return; /* the flags stay set */
+        return; /* the time is over and no loop has run, so the flags stay set */
     }
     note_wake(m);
     m->park.was_parked = true;
 }
 
 /* Waits for the next look without a park. After a wake the monitor stays awake for an interval, so that a
- * busy loop does not wake it at each turn. After a park it sets the flags at once. So a loop that only ticks
- * costs two wakes a tick: the second look finds it idle, with its flag set long ago. */
+ * busy loop does not wake it at each turn. After a park the monitor sets the flags again at once. So a loop
+ * that only runs for short moments costs two wakes each time. The second look finds the loop idle, with its
+ * flag set long ago. */
 static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may_park) {
     uint64_t until_ns = next_ns;
     bool request = m->park.was_parked;
@@ -102,12 +105,12 @@ static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may
     if (wait_was_woken(m, seen, until_ns)) {
         note_wake(m);
     }
-    m->late.planned_ns = until_ns; /* a look that a turn's end wakes comes before: it is early, not late */
+    /* a look may come earlier, when a turn's end wakes the monitor, but that is not late */
+    m->late.planned_ns = until_ns;
 }
 
 void hd_park_wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns) {
-    /* all loops are idle; or the running one has run for long and is looked at rarely, and so are the others
-     */
+    /* true if no look is due soon: each loop is idle, or in a turn so long that looks at it are rare */
     bool may_park = next_ns > m->looked_ns + m->look_ns + m->look_ns / 2;
     bool settled = m->park.requested_ns != 0 && m->looked_ns >= m->park.requested_ns + HD_SETTLE_NS;
     if (may_park && settled) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Checks the ring's free space before it takes a sample, so that no thread is interrupted for a sample that
- * is lost. The check is wrong only where the stack has grown.
+ * cannot be sent. The check is wrong only if the stack has grown since the last sample.
  */
 #include "monitor/sampling.h"
 
@@ -9,10 +9,10 @@
 
 #include "monitor/send.h"
 
-#define CUT_BYTES_MIN 2048u                /* a shorter piece of a stack is of no use */
-#define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S) /* the worker is not woken for each stack that is proven equal */
+#define CUT_BYTES_MIN 2048u                /* less of a stack is of no use */
+#define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S) /* for equal stacks, the worker is woken only so often */
 
-/* Almost as much padding as the largest sample may come before it. */
+/* Two times the largest sample, because padding of almost that size may come before it. */
 _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(struct hd_capture) + 32) +
                        HD_RING_RESERVE <=
                    HD_RING_BYTES,
@@ -22,8 +22,8 @@ static uint32_t sample_bytes(bool in_place, uint32_t stack_bytes) {
     return (uint32_t)(sizeof(struct hd_message) + sizeof(struct hd_capture)) + (in_place ? 0 : stack_bytes);
 }
 
-/* While the worker is behind, a turn's samples leave half of the space that the first of them found free.
- * Later hangs then have samples too. */
+/* Returns how many bytes this sample must leave free. While the worker is behind, all samples of a turn
+ * leave free half of what the turn's first sample found. So later hangs can have samples too. */
 static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool first) {
     if (first) {
         uint32_t free = hd_ring_free(&m->run->channel.ring);
@@ -34,7 +34,8 @@ static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool fi
                                                                           : s->ring.keep_free;
 }
 
-/* The first sample of a turn is cut until it fits: the inner frames say which function blocks the loop. */
+/* Returns free space for a sample; NULL: there is none. The first sample of a turn is cut until it fits,
+ * because the inner frames are enough to show which function blocks the loop. */
 static struct hd_message *reserve(struct hd_monitor *m, struct hd_capture *taken, uint32_t keep, bool first) {
     for (;;) {
         struct hd_message *head =
@@ -46,8 +47,8 @@ static struct hd_message *reserve(struct hd_monitor *m, struct hd_capture *taken
     }
 }
 
-/* Fills and commits what was reserved: a message, the capture, and its stack where the worker does not read
- * that in place. */
+/* Fills the reserved space `head` and commits it: a message and the capture. The stack bytes follow, unless
+ * the worker reads the stack in place. */
 static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type,
                  const struct hd_capture *taken, struct hd_message *head) {
     struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
@@ -75,8 +76,8 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
     }
 }
 
-/* Copies the stack where there is free space. The next sample follows at once, and a late answer to that one
- * would find no buffer while the worker reads this stack in place. */
+/* Copies the late stack into the ring if there is free space, although the worker could read it in place.
+ * The reason: the next sample follows at once, and if its answer is late too, it needs that buffer. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_capture taken;
     if (hd_capture_late(&s->target, &taken) == 0) {
@@ -105,12 +106,13 @@ void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_mes
     if (hd_capture_take(&s->target, in_place, &taken) != 0) {
         return;
     }
-    if (taken.stack_bytes != 0) { /* before it is cut */
+    if (taken.stack_bytes != 0) { /* stored before the stack is cut */
         s->thread.stack_bytes = taken.stack_bytes;
     }
     struct hd_message *head = reserve(m, &taken, keep, first);
     if (head == NULL) {
-        hd_target_forget_last(&s->target); /* the next sample cannot be proven equal to one that is lost */
+        /* the next sample cannot be proven equal to a sample that is lost */
+        hd_target_forget_last(&s->target);
         hd_monitor_send_wake(m);
         return;
     }

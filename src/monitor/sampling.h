@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples: taken, and put into the ring. Monitor: no allocation. A sample may take 55 ms (hd_capture_take).
+ * Takes samples, and puts them into the ring. On the monitor thread: no allocation. A sample may take 55 ms
+ * (hd_capture_take).
  */
 #ifndef HD_SAMPLING_H
 #define HD_SAMPLING_H
 
 #include "monitor/state.h"
 
-/* Takes one sample and sends it as this type of message. It is lost while the worker is behind. */
+/* Takes one sample and sends it as a message of this type. If the ring has no free space for it, no sample
+ * is taken. */
 void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type);
 
-/* Sends the stack of a thread that gave no answer in time, once it has answered. */
+/* Sends the late stack of a thread that did not answer the last sample in time, if it has come by now. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s);
 
 #endif

@@ -5,13 +5,13 @@ static uint64_t marked_ns(const struct hd_monitor *m, const struct hd_loop_view 
     return hd_monitor_ticks_to_ns(m, view->word >> HD_ACTIVITY_BITS);
 }
 
-/* When the turn started that ended last, in ticks. */
+/* Returns when the last ended turn of an idle loop started, in ticks. */
 static uint64_t last_turn(const struct hd_loop *l, const struct hd_loop_view *idle) {
     return (idle->word >> HD_ACTIVITY_BITS) - atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
 }
 
-/* The thread is in a wait that was found to be idle after it had started. *since: when it started, in ticks.
- */
+/* Whether the thread is in a wait that was recognised as idle only after its start. *since: when the wait
+ * started, in ticks. */
 static bool is_late_wait(const struct hd_loop *l, uint64_t *since) {
     const _Atomic uint8_t *waiting = atomic_load_explicit(&l->waiting, memory_order_acquire);
     if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
@@ -21,8 +21,8 @@ static bool is_late_wait(const struct hd_loop *l, uint64_t *since) {
     return atomic_load_explicit(&l->waiting, memory_order_relaxed) == waiting;
 }
 
-/* In this turn the program gave its terminal to a child, and the user talks to the child. Or the thread waits
- * for its turn at the loop, which another thread serves. */
+/* Whether this turn is no hang, however long it is. One reason: the program has given its terminal to a
+ * child process, which the user now uses. The other: another thread serves the loop meanwhile. */
 static bool is_ignored(const struct hd_loop *l, const struct hd_loop_view *view) {
     uint64_t ignored = atomic_load_explicit(&l->found.ignored_turn, memory_order_relaxed);
     return ignored != 0 && ignored == view->turn_ticks;
@@ -32,7 +32,7 @@ static bool is_expected(const struct hd_loop *l) {
     return atomic_load_explicit(&l->expected, memory_order_relaxed) != 0;
 }
 
-/* Idle, or not watched now. */
+/* Whether the loop is idle, or is not to be watched at this moment. */
 static bool counts_as_idle(const struct hd_monitor *m, const struct hd_loop *l,
                            const struct hd_loop_view *view) {
     return !view->running || is_expected(l) ||
@@ -52,8 +52,8 @@ static void set_end(struct hd_look *look, uint64_t ended_ns) {
     look->ended_ns = ended_ns;
 }
 
-/* A wait was known for the loop's only when it was over. The running turn started when that wait ended, and
- * the turn before ended when it started. */
+/* Applies a wait that was recognised as the loop's own only after its end. The running turn started at that
+ * wait's end, and the turn before ended at that wait's start. */
 static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;
@@ -71,7 +71,8 @@ static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s
     }
 }
 
-/* Applies the recogniser's findings since the last look: the launch has ended, or the loop is another one. */
+/* Applies the recogniser's findings since the last look: the launch has ended, or another loop is the
+ * thread's loop. */
 static void apply_findings(struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;
@@ -92,7 +93,7 @@ static void apply_findings(struct hd_monitor *m, struct hd_look_state *s, struct
     apply_ended_wait(m, s, look);
 }
 
-/* Finds out when the turn ended that the last look was about, if it did. */
+/* If the turn of the last look has ended, finds out when. */
 static void find_end(const struct hd_monitor *m, struct hd_look_state *s, const struct hd_loop_view *view,
                      struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
@@ -103,17 +104,19 @@ static void find_end(const struct hd_monitor *m, struct hd_look_state *s, const 
         set_end(look, look->ended_known && look->ended_ns < end_ns ? look->ended_ns : end_ns);
         s->tracked_ticks = 0;
     } else if (tracked && !view->running) {
-        set_end(look, marked_ns(m, view)); /* the turn ended just as the flag was set: the mark says when */
+        /* the turn ended just as HD_FLAG_TRACKED was set: the idle mark has the time */
+        set_end(look, marked_ns(m, view));
     } else if (s->turn.phase == HD_TURN_RUNNING && !view->running &&
                look->start_ticks == s->turn.start_ticks) {
-        look->ended_known = true; /* this look is late: the turn was to be tracked, and is over */
+        look->ended_known = true; /* this look is late: the turn has ended before it was tracked */
     }
 }
 
 void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns, struct hd_look *look) {
     struct hd_loop *l = &s->watch->loop;
     struct hd_loop_view view;
-    uint64_t since = 0; /* gcc at -O2 does not see that it is set where it is read */
+    /* set only because gcc at -O2 warns: it does not see that each read comes after a store */
+    uint64_t since = 0;
     hd_loop_view(l, &view);
     bool late_wait = is_late_wait(l, &since);
     uint64_t start_ticks = view.running ? view.turn_ticks : last_turn(l, &view);
@@ -128,12 +131,12 @@ void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns
     apply_findings(m, s, look);
     look->start_ns = look->start_ns > m->pause.ended_ns ? look->start_ns : m->pause.ended_ns;
     look->start_ns = look->start_ns > s->findings.start_min_ns ? look->start_ns : s->findings.start_min_ns;
-    /* a block that the program expects is no wait of the loop's */
+    /* a block that the program expects does not end the launch, because it is not the loop's own wait */
     if (!s->launched && !is_expected(l) && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         end_launch(m, s, marked_ns(m, &view));
     }
     find_end(m, s, &view, look);
     if (late_wait && view.running && !look->ended_known) {
-        set_end(look, hd_monitor_ticks_to_ns(m, since)); /* the turn ended as the wait started */
+        set_end(look, hd_monitor_ticks_to_ns(m, since)); /* the turn ended when the wait started */
     }
 }

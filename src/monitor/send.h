@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Messages from the monitor to the worker. Monitor: no allocation, never waits.
+ * Sends messages from the monitor to the worker. On the monitor thread: no allocation, never waits.
  */
 #ifndef HD_MONITOR_SEND_H
 #define HD_MONITOR_SEND_H
 
 #include "monitor/state.h"
 
-/* Sends a message, with the figures that each message has. False: the ring has no free space, and the caller
- * sends it again later. Never false for the end of a turn whose start was sent. */
+/* Adds the costs to a copy of the message, and sends it. Returns false if the ring has no free space: the
+ * caller then sends the message again later. Never false for the end of a turn whose start was sent. */
 bool hd_monitor_send(struct hd_monitor *m, const struct hd_message *message);
 
 /* Wakes the worker, which reads the ring. */
 void hd_monitor_send_wake(struct hd_monitor *m);
 
-/* The figures that each message has: what watching cost so far. The worker reads no memory of the monitor. */
+/* Sets message->cost: what watching has cost so far. Each message has it, because the worker reads no memory
+ * of the monitor. */
 void hd_monitor_send_figures(struct hd_monitor *m, struct hd_message *message);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor's memory: of its own work in struct hd_monitor, of each loop in struct hd_look_state. The
- * monitor is the one thread that reads and writes both. All zeros is the state before the start.
+ * The memory of the monitor: struct hd_monitor for its own work, and struct hd_look_state for each loop.
+ * Only the monitor reads and writes both. Before the start all members are zero.
  */
 #ifndef HD_MONITOR_STATE_H
 #define HD_MONITOR_STATE_H
@@ -11,118 +11,120 @@
 #include "monitor/budget.h"
 #include "watch/run.h"
 
-#define HD_NEVER UINT64_MAX /* as a time */
+#define HD_NEVER UINT64_MAX /* a time that never comes */
 
 /* ---- one loop ------------------------------------------------------------------------------- */
 
 /* The running turn as the monitor first saw it, and the looks since then. */
 struct hd_first_seen {
-    uint64_t start_ticks; /* which turn it is */
-    uint64_t at_ns;
+    uint64_t start_ticks; /* when the turn started, which identifies the turn */
+    uint64_t at_ns;       /* when the monitor first saw the turn */
     struct hd_sched sched;
     bool sched_known;
-    uint64_t late_max_ns; /* of the looks */
+    uint64_t late_max_ns; /* the most by which a look at this turn was late */
 };
 
 /* The loop's thread at the last look or sample. */
 struct hd_loop_thread {
     struct hd_sched sched;
     bool sched_known;
-    bool blocked;         /* as the last sample found it */
-    uint32_t stack_bytes; /* of the last sample that had a stack */
+    bool blocked;         /* true: the last sample found the thread blocked */
+    uint32_t stack_bytes; /* the stack's size in the last sample that had a stack */
 };
 
-/* The recogniser's findings about the loop, as far as the monitor has applied them. */
+/* The recogniser's findings about the loop that the monitor has applied so far. */
 struct hd_findings {
-    uint64_t resumed, waited_to; /* the members of struct hd_loop with these names */
+    uint64_t resumed, waited_to; /* copies of the members of struct hd_loop_found with these names */
     uint32_t changes;
-    uint64_t start_min_ns; /* no turn starts before: until then the loop waited, or was not known */
+    uint64_t start_min_ns; /* no turn starts before this time, when the loop waited or was not recognised */
 };
 
-/* How much of the ring a turn's samples leave to other turns. */
+/* How much of the ring the samples of a turn leave free for other turns. */
 struct hd_ring_share {
-    uint64_t start_ticks; /* of that turn */
-    uint32_t keep_free;   /* bytes */
+    uint64_t start_ticks; /* when that turn started, which identifies the turn */
+    uint32_t keep_free;   /* the number of bytes that stay free */
 };
 
-/* The loop's time, in sums. */
+/* The sums of the loop's time. */
 struct hd_loop_sums {
     uint64_t busy_ns, idle_ns;
-    uint64_t until_ns;     /* both are of the time up to here */
-    uint64_t ticks;        /* busy_ns has so many of the loop's busy ticks */
-    uint64_t last_busy_ns; /* busy in the last sum that had turns, by the counter */
-    uint64_t stopped_ns;   /* of the record's stopped_ns: subtracted here, or older than the watch */
-    uint64_t pause_max_ns; /* longest pause of earlier turns; the target has that of the running turn */
+    uint64_t until_ns;     /* busy_ns and idle_ns cover the time from the watch's start up to here */
+    uint64_t ticks;        /* the number of the loop's busy ticks that busy_ns contains */
+    uint64_t last_busy_ns; /* by the counter: the busy time that was last added and was not 0 */
+    uint64_t stopped_ns; /* the part of the record's stopped_ns that is subtracted already, or from before the
+                            watch */
+    /* the longest pause by a sample in earlier turns; `target` has the running turn's */
+    uint64_t pause_max_ns;
 };
 
-/* One loop, from one look to the next. */
+/* The monitor's memory of one loop, from one look to the next. */
 struct hd_look_state {
     struct hd_watch *watch;
-    struct hd_target target;     /* its thread, for src/capture */
+    struct hd_target target;     /* the loop's thread, for src/capture */
     struct hd_turn_state turn;   /* the running turn, for src/detect */
-    hangdog_state program_state; /* in which the running turn was last looked at */
+    hangdog_state program_state; /* the program's state at the last look in the running turn */
     struct hd_first_seen first;
     struct hd_loop_thread thread;
     struct hd_findings findings;
     struct hd_ring_share ring;
     struct hd_loop_sums sums;
-    bool launched;          /* the loop was idle once */
-    bool followed;          /* the worker follows the running turn */
-    bool certain_sent;      /* the worker knows that the loop is certain */
-    uint64_t tracked_ticks; /* the turn whose end the loop is to store (HD_FLAG_TRACKED); 0: none */
-    uint64_t next_ns;       /* when to look at it next */
+    bool launched;          /* true once the loop was idle */
+    bool followed;          /* true: the worker follows the running turn */
+    bool certain_sent;      /* true: the worker knows that the loop is certain */
+    uint64_t tracked_ticks; /* start of the turn whose end the loop is to store (HD_FLAG_TRACKED); 0: none */
+    uint64_t next_ns;       /* when to look at the loop next */
 };
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-/* The look that the monitor is at: all loops, one after the other. */
+/* The present look at all loops, one after the other. */
 struct hd_this_look {
-    uint64_t now_ns;       /* when it started */
-    uint64_t late_ns;      /* by how much later than planned */
-    uint64_t own_delay_ns; /* so much of that the monitor itself waited, for a CPU or for answers */
-    uint64_t napped_ns;    /* hd_capture_napped_ns as it started */
+    uint64_t now_ns;       /* when the look started */
+    uint64_t late_ns;      /* how much later than planned the look started */
+    uint64_t own_delay_ns; /* the part of late_ns in which the monitor waited for a CPU or for answers */
+    uint64_t napped_ns;    /* hd_capture_napped_ns() when the look started */
 };
 
-/* Why looks are late (monitor/lateness.c). */
+/* The reasons why looks are late (monitor/lateness.c). */
 struct hd_lateness {
-    uint64_t planned_ns; /* when the next look is due; 0: there was none yet */
-    uint64_t max_ns;
-    uint64_t overtime_ns; /* the last look waited so long for answers, and made the next one late */
-    int schedstat_fd;     /* the monitor's own */
-    struct hd_sched sched;
-    uint64_t unread_ns; /* sum of lateness since `sched` was read */
-    uint64_t read_ns;   /* when it was, but for reads at a late look */
+    uint64_t planned_ns;   /* when the next look is due; 0: there was no look yet */
+    uint64_t max_ns;       /* the greatest lateness so far */
+    uint64_t overtime_ns;  /* how long the last look waited for answers, which makes the next look late */
+    int schedstat_fd;      /* `schedstat` in /proc of the monitor's thread */
+    struct hd_sched sched; /* the monitor's scheduling statistics, as last read */
+    uint64_t unread_ns;    /* the sum of lateness since `sched` was read */
+    uint64_t read_ns;      /* when `sched` was last read at a look that was not late */
 };
 
-/* How the monitor sleeps until a loop runs (monitor/park.c). */
+/* The state of parking, in which the monitor sleeps until a loop runs (monitor/park.c). */
 struct hd_parking {
-    uint64_t requested_ns;   /* since when the loops are to wake us (HD_FLAG_PARKED); 0: they are not */
-    uint64_t awake_until_ns; /* no park before */
-    bool was_parked;         /* the last wait was a park */
+    uint64_t requested_ns;   /* when HD_FLAG_PARKED was set in all loops; 0: it is not set */
+    uint64_t awake_until_ns; /* the monitor does not park before this time */
+    bool was_parked;         /* true: the last wait was a park */
 };
 
-/* The worker's part of the ring, as the monitor needs it. */
+/* The monitor's memory of messages that it has sent by the ring. */
 struct hd_ring_use {
-    uint32_t followed;       /* turns whose start was sent and whose end was not */
-    uint64_t in_place_until; /* the worker has the buffer of a signalled thread's stack until it has read
-                                the ring up to here */
-    uint64_t woken_until;    /* the end of the last sample that the worker was woken for */
-    uint64_t woken_ns;
+    uint32_t followed; /* the number of turns whose start was sent and whose end was not */
+    /* The worker uses the buffer of a signalled thread's stack until it has read the ring up to here. */
+    uint64_t in_place_until;
+    uint64_t woken_until; /* where in the ring the last sample ends for which the worker was woken */
+    uint64_t woken_ns;    /* when the worker was last woken */
 };
 
-/* Watching, as the program pauses and resumes it. */
+/* The program pauses watching by hangdog_pause. */
 struct hd_watch_pause {
-    bool lasts;
-    uint64_t ended_ns; /* turns that were running then count from here */
+    bool lasts;        /* true: watching is paused now */
+    uint64_t ended_ns; /* when the last pause ended: turns that were running then count from here */
 };
 
 struct hd_keep_alive {
-    int fd;        /* the service manager's socket; negative: there is none */
-    bool withheld; /* a loop hangs */
-    uint64_t next_ns;
+    int fd;           /* the service manager's socket; negative: there is none */
+    bool withheld;    /* true: no message is sent, because a loop hangs */
+    uint64_t next_ns; /* when the next message is due */
 };
 
-/* Sums that outlive a watch. */
+/* Sums over several watches. */
 struct hd_totals {
     uint64_t histogram[HD_TURN_HISTOGRAM], busy_ns, idle_ns;
     uint64_t frames, frames_dropped, frame_ns, hitch_ns, frame_histogram[HD_FRAME_BUCKETS];
@@ -131,36 +133,36 @@ struct hd_totals {
 
 struct hd_monitor {
     struct hd_run *run;
-    uint64_t look_ns; /* distance of looks at loops that run: a sampling interval, or less */
+    uint64_t look_ns; /* the distance of looks at loops that run: a sampling interval, or less */
     struct hd_this_look now;
-    uint64_t looked_ns; /* when the look before started; after a look: this one */
+    uint64_t looked_ns; /* when the last look started; set at the end of that look */
     struct hd_watch_pause pause;
     struct hd_lateness late;
     struct hd_parking park;
     struct hd_ring_use ring;
     struct hd_budget budget;
-    struct hd_totals ended; /* of watches that are over */
-    uint64_t published_ns;  /* when the sums were last put into the record */
+    struct hd_totals ended; /* the sums of watches that have ended */
+    uint64_t published_ns;  /* when the sums were last stored in the record */
     struct hd_cpu_use cpu;
     struct hd_keep_alive keep_alive;
-    /* of the watches of the first block; behind each further block of watches are theirs */
+    /* for the first block of watches; the memory for a further block is behind that block (watch/watch.h) */
     struct hd_look_state look[HD_BLOCK_LOOPS];
 };
 
-/* The monitor's memory of this watch's loop. */
+/* Returns the monitor's memory for the loop of this watch. */
 struct hd_look_state *hd_monitor_look_state(struct hd_monitor *m, struct hd_watch *w);
 
-/* The program stops the run. */
+/* Whether the program stops Hangdog. */
 static inline bool hd_monitor_is_stopping(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->run->channel.stop.requested, memory_order_acquire);
 }
 
-/* The time that a mark would store now. */
+/* Returns the time that a mark would store now, in ticks. */
 static inline uint64_t hd_monitor_ticks(const struct hd_monitor *m) {
     return m->run->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
 }
 
-/* The clock as the counter had this value. */
+/* Returns CLOCK_MONOTONIC at the time when the counter had the value `ticks`. */
 uint64_t hd_monitor_ticks_to_ns(const struct hd_monitor *m, uint64_t ticks);
 
 #endif

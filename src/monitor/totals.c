@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor's sums, put into the record: they outlive the process. No allocation.
+ * Sums up what the loops have counted, and stores the sums in the record. No allocation.
  */
 #include "monitor/totals.h"
 
-#define PUBLISH_NS (1 * HD_NS_PER_S) /* between two stores in the record: they touch much cold memory */
-#define CHECK_NS (1 * HD_NS_PER_S)   /* between two checks of the budget */
+/* the time between two stores, which touch much memory that is not in the cache */
+#define PUBLISH_NS (1 * HD_NS_PER_S)
+#define CHECK_NS (1 * HD_NS_PER_S) /* the time between two checks of the budget */
 #define COUNT_TRIES 4
-#define TWICE_TICKS                                                                         \
-    (1ULL << 40) /* some minutes: a sum that shrank by more says that the counter restarted \
-                  */
+/* Some minutes. If the ticks shrink by more than this, the counter has restarted. */
+#define TWICE_TICKS (1ULL << 40)
 
 static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
     sum->samples += c->samples;
@@ -20,7 +20,7 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
     sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
 }
 
-/* The counts of a loop. Its own sums lack the turn that ended last, and these have it. */
+/* The counts of a loop, with the last ended turn. (The sums in struct hd_loop lack that turn.) */
 struct counted {
     uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
 };
@@ -30,7 +30,7 @@ static uint64_t ended_ticks(const struct hd_loop *l, uint64_t *last) {
     return atomic_load_explicit(&l->busy_ticks, memory_order_acquire) + *last;
 }
 
-/* All of it at one instant, unless a turn ends at each try. */
+/* Reads all counts of one instant. Repeats the reads if a turn has ended meanwhile, but not for ever. */
 static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted *c) {
     struct hd_loop_view view;
     uint64_t last, since;
@@ -48,7 +48,7 @@ static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted 
     c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->run->clock.ns_per_tick_32))]++;
 }
 
-/* Takes the turn that ended last out of the histogram. */
+/* Removes the last ended turn from the histogram. */
 static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t bucket = hd_turn_bucket(s->last_busy_ns);
     while (bucket > 0 && c->turns[bucket] == 0) {
@@ -58,24 +58,27 @@ static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const s
     s->last_busy_ns = 0;
 }
 
-/* Adds the loop's time since the last sum. The turns that ended in that time were not longer than it,
- * whatever the counter says. A turn in which the machine was suspended is not in the histogram, and was busy
- * for as long as the clock ran. The same is true of a turn in which the process was stopped: the runner may
- * store a stop only after its turn was added. */
+/* Adds the loop's time since the last call. The turns that ended in that time were not longer than that
+ * time, whatever the counter says. If the machine was suspended in a turn, the turn is not in the histogram,
+ * and its busy time is what the clock says. The same is true if the process was stopped in a turn. The
+ * runner may store such a stop only after the turn was added. */
 static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t span_ns = c->until_ns > s->until_ns ? c->until_ns - s->until_ns : 0;
     uint64_t grew = c->busy_ticks - s->ticks;
     uint64_t stopped_ns =
         atomic_load_explicit(&m->run->record->runner.stopped_ns, memory_order_relaxed) - s->stopped_ns;
     if (c->until_ns + stopped_ns <= m->run->clock.ns) {
-        stopped_ns = 0; /* the stop may be in the running turn, and is subtracted when that has ended */
+        /* the stop may be in the running turn: a later call, after that turn's end, subtracts it */
+        stopped_ns = 0;
     }
     if (grew > 0 - TWICE_TICKS) {
-        grew = 0; /* the last sum had the last turn twice: it read the loop between two stores of the mark */
+        /* the last call read the loop between two stores of a mark, and so had the last turn twice */
+        grew = 0;
     }
     uint64_t busy_ns = hd_ticks_to_ns(grew, m->run->clock.ns_per_tick_32);
     s->last_busy_ns = busy_ns != 0 ? busy_ns : s->last_busy_ns;
-    bool in_turn = stopped_ns - 1 < s->last_busy_ns; /* false where stopped_ns is 0: unsigned */
+    /* false if stopped_ns is 0, since the unsigned 0 - 1 is the greatest number */
+    bool in_turn = stopped_ns - 1 < s->last_busy_ns;
     if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
         drop_last_turn(m, s, c);
     }
@@ -146,8 +149,8 @@ void hd_totals_publish(struct hd_monitor *m) {
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         hd_totals_add(m, &sum, hd_monitor_look_state(m, w));
     }
-    for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM;
-         b++) { /* the last bucket has all that are longer */
+    /* the record has fewer buckets: its last one has all longer turns */
+    for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) {
         sum.histogram[HD_TURN_BUCKETS - 1] += sum.histogram[b];
     }
     for (unsigned b = 0; b < HD_TURN_BUCKETS; b++) {
@@ -176,7 +179,7 @@ void hd_totals_check_budget(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
-        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* m->ended has those that have left */
+        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* m->ended has the sums of all others */
             pause_ns += hd_monitor_look_state(m, w)->target.cost.pause_total_ns;
         }
     }

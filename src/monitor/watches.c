@@ -8,8 +8,8 @@
 #include "monitor/send.h"
 #include "monitor/totals.h"
 
-/* A loop that the library watches after the launch was over has no launch. In the preload the recogniser
- * finds out which loop launches. */
+/* Whether the loop of a new watch has no launch. In the library, that is the case if another loop has ended
+ * the launch before. In the preload, the recogniser finds out which loop launches. */
 static bool is_launched(const struct hd_monitor *m) {
     return !m->run->settings.deferred &&
            atomic_load_explicit(&m->run->record->turns.launch_ns, memory_order_relaxed) != 0;
@@ -28,9 +28,10 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
     hd_limits_look_often(m, w);
     atomic_store_explicit(&w->loop.ns_per_tick_32, m->run->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->worker.changed_ns, 0, memory_order_relaxed);
-    hd_target_open(&s->target,
-                   hd_loop_thread(&w->loop)); /* the captures say which files could not be opened */
-    uint32_t still_new = HD_WATCH_NEW;        /* else its thread leaves already, and waits for the close */
+    /* an error does not matter here, because the captures find out which files are not open */
+    hd_target_open(&s->target, hd_loop_thread(&w->loop));
+    /* if it is LEAVING already, its thread waits until the watch is closed */
+    uint32_t still_new = HD_WATCH_NEW;
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_sampling_take(m, s, HD_MSG_DRY);
         hd_capture_late_forget(&s->target);
@@ -40,8 +41,8 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
 void hd_watches_close(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_look_state *s = hd_monitor_look_state(m, w);
     hd_look_last(m, s);
-    atomic_store_explicit(&w->loop.flags, 0, memory_order_seq_cst); /* its thread wakes us no more */
-    if (s->target.watched) {                                        /* false: it goes before it was opened */
+    atomic_store_explicit(&w->loop.flags, 0, memory_order_seq_cst); /* so that marks no longer wake us */
+    if (s->target.watched) {                                        /* false: the watch was never opened */
         hd_totals_add(m, &m->ended, s);
         hd_target_close(&s->target);
     }
@@ -67,7 +68,7 @@ void hd_watches_close_all(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = HD_WATCH_NEW;
-        /* a watch that comes too late is ended by its own thread, if that is quicker */
+        /* for a watch that is NEW, the thread that has added it may be quicker and take the watch back */
         if (atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING) || use >= HD_WATCH_NEW) {
             hd_watches_close(m, w);
         }
