@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The public functions. They check options and find the watch of a handle. Marks, and the blocks that a
- * program expects, are wait-free: they run on the watched thread. The others are not restricted.
+ * The public functions. They check their arguments and find the watch of a handle. Marks, and the functions
+ * for blocks that the program expects, run on the watched thread and are wait-free. The other functions are
+ * not restricted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,10 +38,10 @@ static void program_name(char *out, size_t size) {
     hd_text_base_name(out, size, path);
 }
 
-/* The folder in which `hangdog list` looks for reports. A relative path is ignored, and of systemd's folders
- * the first counts. Without any of these there are no reports: a folder that all users may write to may be a
- * trap.
- */
+/* Sets the folder for reports, in which `hangdog list` looks too: by XDG_STATE_HOME, HOME, or
+ * STATE_DIRECTORY of systemd. A relative path is ignored. If STATE_DIRECTORY has several folders, the first
+ * one counts. Without any of these variables no reports are written, because a folder to which all users may
+ * write may be a trap. */
 static int default_spool(struct hd_settings *s) {
     const char *state = hd_settings_environment("XDG_STATE_HOME"), *home = hd_settings_environment("HOME");
     const char *service = hd_settings_environment("STATE_DIRECTORY");
@@ -63,7 +64,7 @@ static int default_spool(struct hd_settings *s) {
     for (char *c = s->spool + folder; *c != '\0'; c++) {
         *c = *c == '/' ? '_' : *c;
     }
-    return t.used < sizeof s->spool - 1 ? 0 : -ENAMETOOLONG; /* else the path may be truncated */
+    return t.used < sizeof s->spool - 1 ? 0 : -ENAMETOOLONG; /* a full buffer may have a truncated path */
 }
 
 static bool take_string(char *to, size_t size, const char *from) {
@@ -89,8 +90,8 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
         if (o->size < sizeof o->size) {
             return -EINVAL;
         }
-        memcpy(&given, o,
-               o->size < sizeof given ? o->size : sizeof given); /* an older program's struct is shorter */
+        /* the struct of a program that was built with an older Hangdog is shorter */
+        memcpy(&given, o, o->size < sizeof given ? o->size : sizeof given);
     }
     if (!take_string(s->app_name, sizeof s->app_name, given.app_name) ||
         !take_string(s->app_version, sizeof s->app_version, given.app_version) ||
@@ -178,7 +179,7 @@ void hangdog_loop_unwatch(hangdog_loop *loop) {
     if (loop == NULL) {
         return;
     }
-    hd_ping_stop(watch_of(loop)); /* a post may still run after a stop */
+    hd_ping_stop(watch_of(loop)); /* also after a stop, because a post may still run then */
     if (r != NULL) {
         hd_watch_remove(r, watch_of(loop));
     } else {
@@ -224,20 +225,23 @@ void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
 void hangdog_expect_block(hangdog_loop *loop) {
     if (loop != NULL && atomic_fetch_add(&watch_of(loop)->loop.expected, 1) == 0) {
         hd_loop_note_outer(&watch_of(loop)->loop);
-        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_BEFORE_WAITING); /* the turn ends */
+        /* an expected block counts as a wait, so the turn ends here */
+        hd_loop_mark(&watch_of(loop)->loop, HANGDOG_BEFORE_WAITING);
     }
 }
 
 void hangdog_expect_block_end(hangdog_loop *loop) {
     uint32_t depth = loop != NULL ? atomic_load(&watch_of(loop)->loop.expected) : 0;
     if (depth == 0) {
-        return; /* an end without a start has no meaning */
+        return; /* an end without a start does nothing */
     }
-    if (depth == 1) { /* a turn starts, but no wait has ended: only a wait ends the launch */
+    if (depth ==
+        1) { /* a turn starts, by ENTRY: AFTER_WAITING would end the launch, which only a wait does */
         hd_loop_mark(&watch_of(loop)->loop, HANGDOG_ENTRY);
     }
     atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);
-    /* a monitor that looked before this found the loop idle, and may sleep: the mark did not wake it */
+    /* A monitor that looked before this subtraction found the loop idle, and may have parked after the
+     * mark. */
     hd_loop_answer(&watch_of(loop)->loop, atomic_load(&watch_of(loop)->loop.flags), false, depth == 1, 0);
 }
 
@@ -261,13 +265,12 @@ void hangdog_resume(void) {
 
 void hangdog_set_state(hangdog_state state) {
     struct hd_run *r = hd_run_current();
-    /* entered: until the leave no other thread can stop the run and start a next one, which zeroes the record
-     */
+    /* until hd_watch_leave no other thread can restart Hangdog, which would zero the record */
     if (r == NULL || (unsigned)state >= HANGDOG_STATES || !hd_watch_enter(r)) {
         return;
     }
     atomic_store(&r->channel.program.state, state);
-    do { /* another thread, or a handler on this one, may have set another state meanwhile */
+    do { /* repeats if another thread, or a signal handler on this one, has set another state meanwhile */
         state = (hangdog_state)atomic_load(&r->channel.program.state);
         uint64_t now_ns = hd_os_now_ns();
         hd_record_foreground(r->record, state == HANGDOG_STATE_FOREGROUND || state == HANGDOG_STATE_LAUNCH,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes the one mapping of a run. No other memory is allocated.
+ * Starts and stops Hangdog, whose memory is one mapping. No other memory is allocated.
  */
 #include "control/instance_private.h"
 
@@ -13,16 +13,19 @@
 #include "watch/futex.h"
 #include "worker/worker.h"
 
-/* How long the main thread's end waits for the worker, since libc writes the program's buffers after our
- * threads. */
+/* How long the end of the main thread waits for the worker. It has to wait, because libc writes the
+ * program's buffers only after the worker has ended. */
 #define LAST_WAIT_NS (5 * HD_NS_PER_S)
 
-/* Threads that do not know of the stop yet may still read the rest. */
+/* A start zeroes so many bytes of the memory of the run before. Threads that have not yet seen the stop may
+ * still read the rest. */
 #define ZEROED_BYTES offsetof(struct hd_instance, run.watches.entering)
 _Static_assert(ZEROED_BYTES % 8 == 0, "hd_os_memory_clear()");
 
-static bool memory_is_lost; /* the worker of the last run may still have it: it is never used again */
-static bool stack_is_lost; /* a worker was left that may still read the buffer of signalled threads' stacks */
+/* true: an abandoned worker may still use the mapping, so no start uses it again */
+static bool memory_is_lost;
+/* true: an abandoned worker may still read the buffer of signalled threads' stacks */
+static bool stack_is_lost;
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -30,7 +33,8 @@ static size_t round_up(size_t n) {
     return (n + 4095) & ~(size_t)4095;
 }
 
-/* The record is behind the worker, in its last page: the library maps at most 1 MiB. */
+/* The offset of the record from the worker's memory. The record shares the worker's last page, because the
+ * library may map at most 1 MiB. */
 static size_t record_at(void) {
     return (hd_worker_bytes() + 63) & ~(size_t)63;
 }
@@ -39,7 +43,7 @@ static size_t memory_bytes(void) {
     return round_up(sizeof(struct hd_instance)) + round_up(record_at() + sizeof(struct hd_record));
 }
 
-/* Measures a first rate of the counter. Each look makes it more exact. */
+/* Measures a first rate of the time-stamp counter. Later looks make the rate more exact. */
 static void init_clock(struct hd_run *r) {
     hd_os_clock_init();
     r->ticks_are_tsc = hd_os_ticks_usable();
@@ -52,9 +56,10 @@ static void init_clock(struct hd_run *r) {
     hd_clock_pair(&r->clock, ticks, ns);
 }
 
-/* Takes the memory of the run before, or new memory. A forked child takes new memory: libc may still list our
- * threads there, with stacks in the old memory. Returns -EBUSY while other threads add or remove watches.
- * Marks on handles of the run before, and pauses, do no harm meanwhile: they find flags and word at zero. */
+/* Takes the memory of the run before, or new memory. A forked child takes new memory, because libc may still
+ * list the monitor and the worker there, with stacks in the old memory. Returns -EBUSY while other threads
+ * add or remove watches. The program may call marks with handles of the run before, or pause, during the
+ * zeroing. That does no harm, because flags and word are zero. */
 static int take_memory(struct hd_instance **out, uint64_t until_ns) {
     struct hd_run *last = hd_run_last();
     if (last != NULL && !memory_is_lost && hd_run_is_alive()) {
@@ -82,11 +87,12 @@ static void init_record(struct hd_record *r) {
     r->bytes = sizeof *r;
     r->options.started_ns = hd_os_now_ns();
     r->options.started_wall_ns = hd_os_wall_ns();
-    hd_record_foreground(r, true, r->options.started_ns); /* until the program sets another state */
+    /* the program counts as in the foreground until it sets another state */
+    hd_record_foreground(r, true, r->options.started_ns);
     hd_uuid_make(r->options.session, r->options.started_wall_ns);
 }
 
-/* Both, or none: without a worker there would be hangs without reports. */
+/* Starts both threads, or none, because without a worker there would be hangs without reports. */
 static int start_threads(struct hd_instance *i) {
     struct hd_run *r = &i->run;
     int rc = hd_os_thread_start(&i->monitor_thread, i->monitor_stack, HD_THREAD_STACK_BYTES, hd_monitor_run,
@@ -135,12 +141,12 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     if (record == NULL) {
         init_record(r->record);
     }
-    atomic_store(&r->record->status.end,
-                 HD_RECORD_RUNS); /* the preload may have started and stopped before */
+    /* stored again, because the preload may have started and stopped Hangdog before */
+    atomic_store(&r->record->status.end, HD_RECORD_RUNS);
     atomic_store(&r->channel.program.state, HANGDOG_STATE_FOREGROUND);
     atomic_store(&r->alive, 1);
     init_clock(r);
-    hd_capture_signal_init(settings->signal); /* where it fails, there are no stacks of running threads */
+    hd_capture_signal_init(settings->signal); /* an error only means that running threads give no stacks */
     i->place = (struct hd_run_place){.magic = HD_RUN_MAGIC,
                                      .run = (uint64_t)(uintptr_t)r,
                                      .run_bytes = sizeof *r,
@@ -150,7 +156,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
     if (rc == 0 && settings->crash) {
         hd_crash_begin(&r->channel.worker_wake);
     }
-    if (rc == 0 && record == NULL) { /* the preload waits later, when it has added its loop */
+    if (rc == 0 && record == NULL) { /* the preload waits later, after it has added its watch */
         hd_run_wait_ready(r, until_ns);
     }
     hd_run_end_change(rc == 0 ? HD_PHASE_RUNNING : HD_PHASE_STOPPED);
@@ -160,7 +166,7 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
 
 /* ---- stop ----------------------------------------------------------------------------------- */
 
-/* A worker that has not `finished` waits for a disk, and is left there. */
+/* Stores how the run has ended. A worker that has not `finished` waits for a disk, and is abandoned. */
 static void store_end(struct hd_run *r, bool finished, bool joined) {
     atomic_store(&r->channel.stop.worker_left, !finished);
     memory_is_lost = !joined;
@@ -169,8 +175,8 @@ static void store_end(struct hd_run *r, bool finished, bool joined) {
                           memory_order_release);
 }
 
-/* `join`: the threads have ended when this returns. A join frees memory, so there is none at exit: a handler
- * may call exit while its thread has malloc's locks. */
+/* `join`: the monitor and the worker have ended when this returns. A join frees memory. So there is no join
+ * at exit, because a signal handler may call exit while its thread has malloc's locks. */
 static int stop(bool join, bool at_exit) {
     uint64_t until_ns = hd_os_now_ns() + HD_CALL_NS;
     int was = hd_run_start_change(false, until_ns);
@@ -215,7 +221,7 @@ void hd_instance_leave(bool others_run) {
     }
 }
 
-/* A program that exits without hangdog_stop still gets its session report. */
+/* So a program that exits without hangdog_stop gets its session report too. */
 __attribute__((destructor)) static void at_exit(void) {
     hd_instance_leave(false);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The events of hangs, for a thread of the program that reads them.
+ * hangdog_next_event, by which a thread of the program reads the events of hangs.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "watch/futex.h"
 #include "watch/run.h"
 
-/* During a stop the worker may still write events; after it there are no more. */
+/* Whether Hangdog has stopped. While it stops the worker may still write events, so the call then waits for
+ * the stop, unless `timeout_ns` is 0. */
 static bool is_over(const struct hd_run *r, uint64_t timeout_ns) {
     if (hd_run_has(r)) {
         return false;
@@ -24,7 +25,7 @@ static uint64_t until(uint64_t timeout_ns) {
     return timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX;
 }
 
-/* 0, -EAGAIN or -ESRCH. */
+/* Returns 0, -EAGAIN if no event came in time, or -ESRCH if Hangdog has stopped. */
 static int next(struct hd_run *r, hangdog_event *event, uint64_t timeout_ns) {
     uint64_t until_ns = until(timeout_ns);
     struct hd_events *e = &r->channel.events;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Changes thresholds and the interval of samples while the monitor runs: a store, and a wake. The monitor
- * reads them at each look. Any thread, and a signal handler.
+ * Changes thresholds and the interval of samples while the monitor runs, by a store and a wake. The monitor
+ * reads these limits at each look. On any thread, and in signal handlers.
  */
 #include <errno.h>
 
 #include "watch/watching.h"
 
-/* The monitor looks at once, and finds out again how often it must look. */
+/* Stores the limit and wakes the monitor, which finds out again how often it must look. */
 static int apply(struct hd_run *r, _Atomic uint64_t *limit, uint64_t ns) {
     atomic_store(limit, ns);
     atomic_store(&r->channel.program.limits_changed, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mapping of a run: this struct, the worker behind it, and a record where the program has none.
+ * The mapping of Hangdog: this struct, the worker's memory behind it, and a record if the process has none.
  */
 #ifndef HD_INSTANCE_PRIVATE_H
 #define HD_INSTANCE_PRIVATE_H

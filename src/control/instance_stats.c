@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Totals of the run and of a loop, read while all other threads still run. Any thread, and a signal handler:
- * only atomic variables, no lock, no allocation, and no system calls but for the clock and the process
- * number.
+ * Reads the totals of the process and of a loop while all other threads are running. Any thread;
+ * async-signal-safe: only atomic variables, no lock, no allocation, no system calls except for the clock and
+ * the process number.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "watch/watching.h"
 
-#define READ_TRIES 4 /* turns may end meanwhile */
+#define READ_TRIES 4 /* the most reads of a loop, which is read again if a turn has ended meanwhile */
 
 static uint64_t load(const _Atomic uint64_t *value) {
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-/* Copies as much as the caller's struct has: an older program's is shorter. Its size member stays as it is.
- */
+/* Copies as much as fits into the caller's struct, which is shorter if the program was built with an older
+ * Hangdog. The struct's size member stays as it is. */
 static int give(void *out, const void *from, size_t bytes) {
     size_t size;
     memcpy(&size, out, sizeof size);
@@ -43,8 +43,7 @@ int hangdog_stats(hangdog_totals *totals) {
     if (totals == NULL) {
         return -EINVAL;
     }
-    /* entered: until the leave no other thread can stop the run and start a next one, which zeroes the record
-     */
+    /* until hd_watch_leave no other thread can restart Hangdog, which would zero the record */
     if (r == NULL || !hd_watch_enter(r)) {
         return -ESRCH;
     }
@@ -75,7 +74,7 @@ int hangdog_stats(hangdog_totals *totals) {
     return give(totals, &t, sizeof t);
 }
 
-/* Tries once. False: a turn ended meanwhile. */
+/* Reads the loop's totals once. Returns false if a turn has ended meanwhile. */
 static bool read_loop(struct hd_loop *l, hangdog_loop_totals *t) {
     struct hd_loop_view view;
     hd_loop_view(l, &view);
@@ -83,8 +82,8 @@ static bool read_loop(struct hd_loop *l, hangdog_loop_totals *t) {
     uint64_t started = load(&l->started_ticks);
     uint64_t running = view.running && now > view.turn_ticks ? now - view.turn_ticks : 0;
     uint64_t ended = load(&l->busy_ticks) + load(&l->pending_ticks);
-    t->turns =
-        1; /* for the pending turn, which no bucket has; a loop without one has -1 in its first bucket */
+    /* 1 for the pending turn, which is in no bucket yet; a loop without one has -1 in its first bucket */
+    t->turns = 1;
     for (unsigned b = 0; b < HD_TURN_HISTOGRAM; b++) {
         t->turns += load(&l->histogram[b]);
     }

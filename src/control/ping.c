@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pinging thread is a thread of the program that runs our code. Its post may lock, allocate, and write to
- * the program's descriptors, which the monitor and the worker do not have. The thread ends within a period of
- * a stop.
+ * The pings come from a thread of the program that runs Hangdog's code. The program's `post` function may
+ * lock, allocate, and write to the program's descriptors. The monitor and the worker may do none of that.
+ * The pinging thread ends at most one period after a stop.
  */
 #include "control/ping.h"
 #include "watch/futex.h"
@@ -12,7 +12,7 @@
 
 #define INDEX_BITS 8
 
-/* The pinging thread and the watch share it, and the last of them gives the memory back. */
+/* The pinging thread and the watch share this struct. The last of the two frees it. */
 struct hd_ping {
     struct hd_run *run;
     struct hd_watch *watch;
@@ -20,15 +20,16 @@ struct hd_ping {
     void *context;
     uint64_t period_ns;
     _Atomic uint32_t owners;
-    _Atomic uint32_t ends;    /* a futex word */
-    _Atomic uint32_t posting; /* the post runs; a futex word */
-    _Atomic uint32_t number;  /* of the newest ping */
-    /* The newest ping has no answer yet. The thread that clears it has owned the loop's word until then; the
-     * thread that sets it owns the word until the post. */
+    _Atomic uint32_t ends;    /* a futex word: 1 once the pings are to end */
+    _Atomic uint32_t posting; /* a futex word: 1 while `post` is running */
+    _Atomic uint32_t number;  /* the number of the newest ping */
+    /* True: the newest ping has no answer yet. Only one thread may mark the loop at a time. The answering
+     * thread may until it clears this member, and the pinging thread from there until its next post. */
     _Atomic bool pending;
 };
 
-/* Pings of all runs so far: an answer that comes late does not fit a later run's ping. */
+/* The number of pings so far, over all starts of Hangdog. So a late answer never has the number of a ping
+ * after a restart. */
 static _Atomic uint32_t pings;
 
 static void release(struct hd_ping *p) {
@@ -37,7 +38,8 @@ static void release(struct hd_ping *p) {
     }
 }
 
-/* On the loop's own thread, as a task of the loop. The argument is a number, since the watch may be gone. */
+/* The posted task, which the loop runs on its own thread. The argument is a number and not a pointer,
+ * because the watch may have ended. */
 static void answer(void *argument) {
     uint64_t token = (uint64_t)(uintptr_t)argument;
     unsigned index = (unsigned)(token & (HD_LOOPS_MAX - 1));
@@ -54,7 +56,7 @@ static void answer(void *argument) {
     hd_watch_leave(r);
 }
 
-/* A turn starts with the ping. False: the watch is over. */
+/* Starts a turn of the loop for a new ping. Returns false if the watch has ended. */
 static bool start_turn(struct hd_ping *p) {
     if (!hd_watch_enter(p->run)) {
         return false;
@@ -69,7 +71,7 @@ static bool start_turn(struct hd_ping *p) {
     return own;
 }
 
-/* The loop takes no tasks, which is not a hang. */
+/* Ends the turn of a ping that the loop did not accept, because that is no hang. */
 static void take_back(struct hd_ping *p) {
     if (hd_watch_enter(p->run)) {
         if (atomic_load(&p->watch->ping) == p && atomic_load(&p->pending)) {
@@ -94,7 +96,7 @@ static void post(struct hd_ping *p) {
 static void *run_pings(void *ping) {
     struct hd_ping *p = ping;
     hd_os.set_thread_name("hangdog-ping");
-    post(p); /* the first ping's turn started with the watch */
+    post(p); /* the first ping needs no start_turn, because its turn has started with the watch */
     for (;;) {
         hd_futex_wait_while(&p->ends, 0, hd_os_now_ns() + p->period_ns);
         if (atomic_load(&p->ends) != 0 || !hd_run_has(p->run)) {
@@ -137,8 +139,8 @@ int hd_ping_start(struct hd_run *r, struct hd_watch *w, hangdog_post post_task, 
 }
 
 void hd_ping_stop(struct hd_watch *w) {
-    bool own = hd_thread_id_equal(hd_loop_thread(&w->loop),
-                                  hd_thread_id_self()); /* else another thread has the slot by now */
+    /* false: another thread has the slot now */
+    bool own = hd_thread_id_equal(hd_loop_thread(&w->loop), hd_thread_id_self());
     struct hd_ping *p = own ? atomic_exchange(&w->ping, NULL) : NULL;
     if (p != NULL) {
         atomic_store(&p->ends, 1);

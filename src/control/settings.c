@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Not restricted: it runs before the start.
+ * Runs before the start of Hangdog, so its code is not restricted.
  */
 #include "control/settings.h"
 
@@ -22,8 +22,9 @@ const char *hd_settings_environment(const char *name) {
     return NULL;
 }
 
-/* systemd ends a service that has not reported for this long (sd_watchdog_enabled(3)): the report of a hang
- * has to be on disk before. UINT64_MAX: systemd has no such limit, or one for another process. */
+/* Returns the time limit of systemd's watchdog. The watchdog kills a service that sends no message for so
+ * long (sd_watchdog_enabled(3)). So a hang's report has to be on disk before. Returns UINT64_MAX if systemd
+ * has no such limit, or has it for another process and `of_any` is false. */
 static uint64_t watchdog_ns(bool of_any) {
     const char *limit = hd_settings_environment("WATCHDOG_USEC"),
                *of = hd_settings_environment("WATCHDOG_PID");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The settings of a run: defaults, and values of the environment.
+ * The settings of Hangdog: defaults, and values from environment variables.
  */
 #ifndef HD_CONTROL_SETTINGS_H
 #define HD_CONTROL_SETTINGS_H
@@ -8,10 +8,10 @@
 #include "watch/settings.h"
 
 void hd_settings_init(struct hd_settings *s);
-/* Sets what messages to systemd's watchdog need, if there is one. `of_runner`: also where its limit is for
- * the runner's process. */
+/* Sets the members for messages to systemd's watchdog, if there is one. `of_runner`: do so even if the
+ * watchdog's limit is meant for another process, the runner. */
 void hd_settings_keep_alive(struct hd_settings *s, bool of_runner);
-/* A variable of the environment; NULL: it is not set, or empty. */
+/* Returns an environment variable. NULL: the variable is not set, or empty. */
 const char *hd_settings_environment(const char *name);
 
 #endif
