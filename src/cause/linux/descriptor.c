@@ -139,7 +139,7 @@ enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
  * shows the kind.
  *
  * No signal ends a wait for a pipe's lock. But the lock's owner waits for the other end of the pipe, in a
- * wait that a signal ends. The sample therefore counts as such a wait. */
+ * wait that a signal ends. The sample therefore counts as a wait that a signal ends. */
 void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_probe *out) {
     struct hd_evidence *seen = &out->evidence;
     struct hd_descriptor_seen *d = &seen->descriptor;

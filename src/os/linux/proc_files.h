@@ -13,7 +13,7 @@
 void hd_proc_task_path(char *path, size_t size, int tid, const char *file);
 void hd_proc_task_fd_path(char *path, size_t size, int tid, const char *folder, int fd);
 
-/* Writes "../PID/FILE", relative to the folder of another process. */
+/* Writes "../PID/FILE": the path of another process's file, from the folder of any process in /proc. */
 void hd_proc_process_path(char *path, size_t size, uint64_t pid, const char *file);
 
 /* Opens /proc/self/task/TID/FILE, for a caller that has no descriptor of /proc/self. Returns a descriptor
