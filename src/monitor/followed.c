@@ -23,7 +23,11 @@ static bool only_launches(const struct hd_monitor *m, const struct hd_look_state
 static struct hd_look_state *that_gives_place(struct hd_monitor *m, const struct hd_look_state *next) {
     struct hd_look_state *found = NULL;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {
-        struct hd_look_state *s = hd_monitor_look_state(m, hd_watch_at(&m->run->watches, i));
+        struct hd_watch *w = hd_watch_at(&m->run->watches, i);
+        if (atomic_load_explicit(&w->use, memory_order_acquire) < HD_WATCH_ON) {
+            continue; /* a thread that claims the slot may not have set `index` yet */
+        }
+        struct hd_look_state *s = hd_monitor_look_state(m, w);
         bool young = next->turn.phase == HD_TURN_HANGING && s->turn.phase == HD_TURN_TRACKED;
         if (s != next && s->followed &&
             (only_launches(m, s) || (young && (found == NULL || !only_launches(m, found))))) {

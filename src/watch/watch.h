@@ -28,7 +28,7 @@ struct hd_watch {
 
     /* Written by the thread that adds or removes the watch, and by the monitor. */
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the thread that removes the watch */
-    uint8_t index;               /* the slot, as hd_watch_at() takes it */
+    _Atomic uint8_t index;       /* the slot, as hd_watch_at() takes it. Set before `use` becomes NEW */
     _Atomic uint32_t generation; /* the number of watches that the slot has had so far */
     /* Each byte is atomic, because the worker may read this name while the slot's next watch sets its
      * own. */
