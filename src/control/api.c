@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The public functions. They check their arguments and find the watch of a handle. Marks, and the functions
- * for blocks that the program expects, run on the watched thread and are wait-free. The other functions are
- * not restricted.
+ * for blocks that the program expects, run on the watched thread and are wait-free. The other functions may
+ * allocate, lock and wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -179,7 +179,7 @@ void hangdog_loop_unwatch(hangdog_loop *loop) {
     if (loop == NULL) {
         return;
     }
-    hd_ping_stop(watch_of(loop)); /* also after a stop, because a post may still run then */
+    hd_ping_stop(watch_of(loop)); /* even if Hangdog has stopped, because a post may still be running */
     if (r != NULL) {
         hd_watch_remove(r, watch_of(loop));
     } else {
@@ -235,8 +235,9 @@ void hangdog_expect_block_end(hangdog_loop *loop) {
     if (depth == 0) {
         return; /* an end without a start does nothing */
     }
-    if (depth ==
-        1) { /* a turn starts, by ENTRY: AFTER_WAITING would end the launch, which only a wait does */
+    if (depth == 1) {
+        /* A turn starts. The mark is not AFTER_WAITING, because that would end the launch, and only a wait
+         * may. */
         hd_loop_mark(&watch_of(loop)->loop, HANGDOG_ENTRY);
     }
     atomic_fetch_sub(&watch_of(loop)->loop.expected, 1);

@@ -9,7 +9,8 @@
 
 #include "watch/watching.h"
 
-#define READ_TRIES 4 /* the most reads of a loop, which is read again if a turn has ended meanwhile */
+/* the totals of a loop are read again if a turn has ended meanwhile, but not more often than this */
+#define READ_TRIES 4
 
 static uint64_t load(const _Atomic uint64_t *value) {
     return atomic_load_explicit(value, memory_order_relaxed);

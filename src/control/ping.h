@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watches a loop that only takes posted tasks, and that the program cannot mark. A thread posts a task to
- * the loop each period, called a ping. From the post until the loop runs the task, the loop counts as
- * running. So a ping without an answer is a turn that grows, as with marks.
+ * Watches a loop that only takes posted tasks, and that the program cannot mark. Each period, a thread posts
+ * a task to the loop, called a ping. From the post until the loop runs the task, the loop counts as running.
+ * So a ping without an answer is a turn that grows, as in a loop with marks.
  */
 #ifndef HD_PING_H
 #define HD_PING_H

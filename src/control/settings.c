@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs before the start of Hangdog, so its code is not restricted.
+ * These functions run before Hangdog starts, so they may call any function of libc.
  */
 #include "control/settings.h"
 

@@ -23,7 +23,7 @@ enum hd_cpu_phase {
 enum hd_cpu_word {
     HD_CPU_NOTHING,
     HD_CPU_START,  /* find the thread that used most CPU time: a period was above the limit */
-    HD_CPU_SAMPLE, /* take the stack of that thread */
+    HD_CPU_SAMPLE, /* take a sample of the thread that used most CPU time */
     HD_CPU_REPORT, /* write the report: the next period was above the limit too */
     HD_CPU_DROP,   /* drop the samples: the next period was below the limit */
 };
@@ -35,7 +35,7 @@ struct hd_cpu_use {
 };
 
 /* Does a step if `next_ns` is reached. `cpu_ns`: the process's CPU time so far. `period_ns`: the length of a
- * period. `sample_ns`: the distance of samples. */
+ * period. `sample_ns`: the time between samples. */
 enum hd_cpu_word hd_cpu_use_step(struct hd_cpu_use *s, uint64_t now_ns, uint64_t cpu_ns, uint64_t period_ns,
                                  uint64_t sample_ns);
 

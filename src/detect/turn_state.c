@@ -97,7 +97,7 @@ static void start(struct hd_turn_state *s, const struct hd_look *look, const str
     };
 }
 
-/* Sets the distance of samples. It is one interval until the stack has been equal for 2 s. Then it is 1, 1,
+/* Sets the time between samples. It is one interval until the stack has been equal for 2 s. Then it is 1, 1,
  * 2, 3, 5, 8 ... intervals, but at most a tenth of the time that the stack has been equal. */
 static void back_off(struct hd_turn_state *s, const struct hd_look *look, const struct hd_limits *limits) {
     if (look->changed_ns > s->changed_ns) {
@@ -125,9 +125,10 @@ static void back_off(struct hd_turn_state *s, const struct hd_look *look, const 
 
 /* Returns a time shift for the next sample, between minus half and plus half of an interval. A program may
  * work periodically: a timer of 10 ms, or frames. Samples at equal distances would always show the same part
- * of that period. So each sample comes early or late by such a shift, and the next one counts from it. With a
- * shift of a tenth of an interval, dozens of samples show the same part. The price is small: a boundary
- * between two functions is missed by 16 ms on average (root of the mean square) and not by 14. */
+ * of that period. So each sample comes early or late by such a shift, and the next one counts from it. With
+ * shifts of only a tenth of an interval, dozens of samples in a row would show the same part. The price is
+ * small: a boundary between two functions is missed by 16 ms on average (root of the mean square) and not
+ * by 14. */
 static uint64_t off_the_beat(uint64_t sampled_ns, uint64_t interval_ns) {
     uint64_t mixed = sampled_ns * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return (mixed * interval_ns >> 32) - interval_ns / 2;
@@ -148,8 +149,8 @@ static bool sample_due(struct hd_turn_state *s, const struct hd_look *look, cons
         return true;
     }
     if (look->moved && !s->forced) {
-        /* only once, so that a thread that runs between all looks and has the same stack gets the back-off
-         * too */
+        /* A thread may run between all looks and still have the same stack. It gets such an early sample
+         * only once, so that the back-off works for it too. */
         s->forced = true;
         return true;
     }
@@ -194,8 +195,8 @@ unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
     return actions;
 }
 
-/* Returns the distance of looks at a tracked turn: a twentieth of the time that the stack has been equal,
- * with bounds. */
+/* Returns the time between looks at a tracked turn: a twentieth of the time that the stack has been equal.
+ * The bounds are `look_ns` and LOOKS_FAR_NS. */
 static uint64_t look_step(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns) {
     uint64_t step = now_ns > s->changed_ns ? (now_ns - s->changed_ns) / 20 : 0;
     step = step < LOOKS_FAR_NS ? step : LOOKS_FAR_NS;

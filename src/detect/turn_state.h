@@ -28,8 +28,8 @@ enum {
 };
 
 struct hd_limits {
-    uint64_t interval_ns; /* the distance of samples, as set */
-    /* the least distance of samples now: interval_ns, or more while the monitor is over its budget */
+    uint64_t interval_ns; /* the time between samples, as set */
+    /* the least time between samples now: interval_ns, or more while the monitor is over its budget */
     uint64_t sample_ns;
     uint64_t threshold_ns;    /* a turn that lasts exactly this long is a hang */
     uint64_t frame_ns;        /* a turn that lasts this long is a long frame; 0: no turn is a long frame */
@@ -55,12 +55,12 @@ struct hd_turn_state {
     uint8_t phase; /* enum hd_turn_phase */
     uint64_t start_ticks, start_ns;
     uint64_t excluded_ns;
-    /* the threshold at the last look; for an open hang, when it reached the threshold */
+    /* the threshold at the last look; for an open hang, the threshold that it has reached */
     uint64_t threshold_ns;
     uint64_t frame_ns;   /* hd_limits.frame_ns at the last look */
     uint64_t sampled_ns; /* when the last sample was taken; 0: there is none */
     uint64_t changed_ns;
-    uint64_t step_ns;         /* the distance of samples now */
+    uint64_t step_ns;         /* the time between samples now */
     uint32_t fib, fib_before; /* Fibonacci numbers that set step_ns once the stack is equal for 2 s */
     /* true: a sample came early because the thread had run, and no stack has differed since */
     bool forced;
@@ -71,7 +71,7 @@ struct hd_turn_state {
 unsigned hd_turn_state_step(struct hd_turn_state *s, const struct hd_look *look,
                             const struct hd_limits *limits);
 
-/* When to look next at a loop that is not idle, on CLOCK_MONOTONIC. `look_ns`: the least distance of looks,
+/* When to look next at a loop that is not idle, on CLOCK_MONOTONIC. `look_ns`: the least time between looks,
  * which is a sampling interval or less. */
 uint64_t hd_turn_state_next_ns(const struct hd_turn_state *s, uint64_t now_ns, uint64_t look_ns,
                                const struct hd_limits *limits);

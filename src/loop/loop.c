@@ -121,7 +121,7 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
-    /* -1, because the end of the first turn counts a pending turn of length 0, and there was none */
+    /* -1, because the first turn's end adds a pending turn of length 0 that never existed */
     atomic_store_explicit(&l->histogram[0], UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);

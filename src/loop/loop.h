@@ -41,7 +41,7 @@ struct hd_frames {
     _Atomic uint64_t time_ns;   /* the time of all frames but the first, which has no frame before it */
     _Atomic uint64_t hitch_ns;  /* the time by which late frames were late, in sum */
     _Atomic uint64_t histogram[HD_FRAME_BUCKETS];
-    uint64_t start_ticks; /* the loop's busy time when the present frame started */
+    uint64_t start_ticks; /* busy_ticks + pending_ticks of the loop when the present frame started */
     uint64_t period_ns;   /* the time between two refreshes of the display */
 };
 
@@ -55,7 +55,7 @@ struct hd_loop_found {
      * yet. */
     _Atomic uint64_t waited_from, waited_to;
     _Atomic bool lost; /* true: the recogniser has given the loop up, so no turn is watched */
-    /* how often the recogniser took another loop for the thread's loop, which makes open hangs void */
+    /* how often the recogniser has replaced the thread's loop by another; each time, open hangs are void */
     _Atomic uint32_t changes;
     _Atomic bool has_evidence; /* true: a hang of 5 s is reported even before the loop is certain */
     _Atomic bool certain;      /* true: the loop is certain */
@@ -105,7 +105,7 @@ static inline unsigned hd_word_activity(uint64_t word) {
         HANGDOG_ENTRY,          HANGDOG_BEFORE_TIMERS, HANGDOG_BEFORE_SOURCES, HANGDOG_AFTER_WAITING};
     return activities[word & HD_ACTIVITY_MASK];
 }
-/* Whether the word has the code of HANGDOG_AFTER_WAITING, tested with one instruction less. */
+/* Whether the word has the code of HANGDOG_AFTER_WAITING, in one instruction less than a comparison. */
 static inline bool hd_word_says_turn(uint64_t word) {
     return ((word + 1) & HD_ACTIVITY_MASK) == 0;
 }
@@ -165,7 +165,7 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 #endif
 
 static inline uint64_t hd_turn_bucket(uint64_t ns) {
-#if defined(__x86_64__) /* by hand: with an int, compilers make two instructions more */
+#if defined(__x86_64__) /* by hand: compilers need two instructions more, since theirs returns an int */
     uint64_t highest;
     __asm__("bsrq %1, %0" : "=r"(highest) : "r"(ns | 1) : "cc");
     return highest;
@@ -208,7 +208,8 @@ uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
  * of 11.9.) On the loop's thread. Async-signal-safe. They return the time of the mark in ticks. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
     hd_loop_turn_account(l);
-    atomic_signal_fence(memory_order_seq_cst); /* so that the compiler keeps this order */
+    /* keeps the compiler from moving the clock read before the sums */
+    atomic_signal_fence(memory_order_seq_cst);
     uint64_t now = hd_ticks_read();
     atomic_store_explicit(&l->pending_ticks, now - (old >> HD_ACTIVITY_BITS), memory_order_relaxed);
     return now;
@@ -256,7 +257,7 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loo
  * again. On the loop's thread. */
 void hd_loop_enter(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
-/* Counts a loop that runs but has never marked an entry, so that the next entry counts as an inner loop's.
+/* Sets `depth` to 1 if a loop runs but has marked no entry. The next entry then counts as an inner loop's.
  * Call it also before a block that the program expects, because the mark at that block's end looks like an
  * entry. On the loop's thread. */
 void hd_loop_note_outer(struct hd_loop *l);
@@ -278,7 +279,7 @@ static inline hd_thread_id hd_loop_thread(const struct hd_loop *l) {
  * which is the wait for the display. On the loop's thread. Async-signal-safe. */
 void hd_frames_add(struct hd_loop *l, uint64_t waited);
 
-/* The loop as the monitor sees it. */
+/* The state of a loop, as the monitor reads it. */
 struct hd_loop_view {
     bool running;
     unsigned activity;

@@ -5,7 +5,8 @@
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-/* The CPU time of the process counts as that at the turn's end if it is read at most so long after. */
+/* The process's CPU time is read some time after the turn's end. Up to this time it counts as the CPU time
+ * at the end. */
 #define OVER_NS (50 * HD_NS_PER_MS)
 
 static void untrack(struct hd_look_state *s) {

@@ -9,7 +9,7 @@
 
 #include "base/types.h"
 
-#define HD_BUDGET_SPREAD 4 /* the distance of samples is so many times as long while the budget is spent */
+#define HD_BUDGET_SPREAD 4 /* the time between samples is so many times as long while the budget is spent */
 
 struct hd_allowance {
     int64_t left_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The monitor samples a watched thread, which may get a signal for that. If the thread is not watched, the
- * worker reads its stack in place while it waits. No allocation.
+ * worker reads its stack in place while the thread waits. No allocation.
  */
 #include "monitor/cpu_watch.h"
 

@@ -6,7 +6,7 @@
 #include "watch/follow.h"
 
 #define PARKED_NS (1 * HD_NS_PER_S)
-/* checks come so much early, to share the wake of a loop that runs each second */
+/* A check may come so much early, so that it shares the wake of a loop that runs each second. */
 #define EARLY_NS (100 * HD_NS_PER_MS)
 #define RUNNING_NS (2 * HD_NS_PER_S)
 
@@ -51,7 +51,7 @@ void hd_monitor_credentials_check(struct hd_monitor *m, bool parks) {
     if (rc == -EPERM || (rc >= 0 && worker_exceeds(m))) {
         end_threads(m, rc == -EPERM && hd_follow_is_filter());
     } else if (rc > 0) {
-        (void)hd_follow_request(m->run); /* the worker has to follow too */
+        (void)hd_follow_request(m->run); /* the worker has to give up the right too */
     }
 }
 

@@ -18,8 +18,8 @@ static bool only_launches(const struct hd_monitor *m, const struct hd_look_state
 }
 
 /* Returns the turn that the worker shall follow no longer, to follow `next` instead. NULL: there is none.
- * The first choice is a thread without a loop, and the main thread last among these. If `next` is a hang,
- * the second choice is a turn below its threshold. */
+ * The first choice is a thread whose loop is not found; among several, not the main thread. If `next` is a
+ * hang, the second choice is a turn below its threshold. */
 static struct hd_look_state *that_gives_place(struct hd_monitor *m, const struct hd_look_state *next) {
     struct hd_look_state *found = NULL;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {
@@ -56,6 +56,6 @@ void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_
         .known = s->first.sched_known, .at_ns = s->first.at_ns, .sched = s->first.sched};
     s->followed = has_place(m, s) && hd_monitor_send(m, &message);
     m->ring.followed += s->followed;
-    /* its first sample cannot be proven equal to a sample that the worker does not have */
+    /* so that the turn's first sample is not proven equal to a sample that the worker does not have */
     hd_target_forget_last(&s->target);
 }

@@ -27,7 +27,8 @@ void hd_lateness_open(struct hd_monitor *m) {
     hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
                                ? status.filters
                                : HD_FILTERS_UNKNOWN);
-    m->late.schedstat_fd = own.schedstat_fd; /* the kernel closes it with this thread's descriptor table */
+    /* left open: the kernel closes this file when the monitor ends */
+    m->late.schedstat_fd = own.schedstat_fd;
     own.schedstat_fd = -1;
     hd_thread_files_close(&own);
     hd_lateness_is_unknown(m);
@@ -64,7 +65,8 @@ uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns) {
     uint64_t now_ns = m->now.now_ns;
     m->late.unread_ns = m->now.late_ns > HD_LATE_NS ? 0 : m->late.unread_ns + m->now.late_ns;
     if (next_ns != HD_NEVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
-        /* so the next look does not take this time for a stop of the process */
+        /* the time that this look waited for answers: the next look does not take it for a stop of the
+         * process */
         m->late.overtime_ns = hd_capture_napped_ns() - m->now.napped_ns;
         return now_ns;
     }

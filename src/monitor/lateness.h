@@ -9,7 +9,7 @@
 
 #include "monitor/state.h"
 
-#define HD_LATE_NS (100 * HD_NS_PER_MS) /* from so much lateness on, the reason matters */
+#define HD_LATE_NS (100 * HD_NS_PER_MS) /* a look that is later than this is checked for the reason */
 
 /* Opens the monitor's own files of /proc. The monitor calls it as it starts, before the program may change
  * its root folder. */

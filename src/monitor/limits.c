@@ -46,7 +46,7 @@ void hd_limits_look_often(struct hd_monitor *m, const struct hd_watch *w) {
         least_ns = least(least_ns, settings->threshold_ns[state]);
     }
     least_ns = least(least_ns, settings->threshold_max_ns);
-    least_ns = least(least_ns, settings->frame_drop_ns - 1); /* 0 means no limit here too */
+    least_ns = least(least_ns, settings->frame_drop_ns - 1); /* frame_drop_ns 0 means no limit */
     least_ns = least_ns > 2 * HD_NS_PER_MS ? least_ns / 2 : HD_NS_PER_MS;
     m->look_ns = least(m->look_ns, least_ns);
 }

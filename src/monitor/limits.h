@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The limits of a loop's turns: thresholds and distances of looks and samples. They come from the settings,
+ * The limits of a loop's turns: thresholds and times between looks and samples. They come from the settings,
  * the watch and the program's state. On the monitor thread.
  */
 #ifndef HD_MONITOR_LIMITS_H

@@ -37,7 +37,7 @@ static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, co
 /* Passes what this look has found to src/detect, and does the actions that src/detect returns. */
 static void step(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                  const struct hd_limits *limits, hangdog_state state) {
-    bool was_idle = s->turn.phase == HD_TURN_IDLE; /* after a pause the same turn starts once more */
+    bool was_idle = s->turn.phase == HD_TURN_IDLE; /* true also after a pause, when the same turn restarts */
     unsigned actions = hd_turn_state_step(&s->turn, look, limits);
     if (s->turn.phase != HD_TURN_IDLE && (was_idle || s->first.start_ticks != s->turn.start_ticks)) {
         start_turn(s, m->now.late_ns);
@@ -94,7 +94,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
                 before.blocked && before.sched_known && s->thread.sched.slices != before.sched.slices;
         }
         first = false;
-        look.excluded_ns = excluded_ns; /* in a second step too: the new turn excludes at most its own age */
+        look.excluded_ns = excluded_ns; /* for both turns: the new turn excludes at most its own age */
         step(m, s, &look, &limits, state);
     } while (s->turn.phase == HD_TURN_IDLE && look.running);
     if (s->turn.phase == HD_TURN_HANGING) {
@@ -114,9 +114,9 @@ void hd_look_last(struct hd_monitor *m, struct hd_look_state *s) {
     look.running = false;
     s->turn.frame_ns = 0; /* the turn's end is no frame, because the watch ends */
     struct hd_loop_thread before = s->thread;
-    hd_lateness_read_thread(s); /* again, because the thread may have run since the last look */
+    hd_lateness_read_thread(s); /* read again, because the thread may have run since the last look */
     if (!s->thread.sched_known) {
-        s->thread = before; /* the thread has ended: its last known statistics serve */
+        s->thread = before; /* the thread has ended, so its last known statistics count */
     }
     hd_actions_do(m, s, &look, hd_turn_state_step(&s->turn, &look, &limits));
 }

@@ -19,8 +19,8 @@
 #include "monitor/watches.h"
 #include "watch/follow.h"
 
-/* Reads the counter and the clock, and returns the clock. If that makes the counter's rate more exact, all
- * loops get the new rate. */
+/* Reads the time-stamp counter and the clock, and returns the clock's time. If this pair makes the counter's
+ * rate more exact, all loops get the new rate. */
 static uint64_t pair_clock(struct hd_monitor *m) {
     uint64_t ticks, now_ns;
     hd_clock_read(m->run->ticks_are_tsc, &ticks, &now_ns);
@@ -88,8 +88,8 @@ static uint64_t look_at_watch(struct hd_monitor *m, struct hd_watch *w) {
     return in_turn && !is_given_up(m, s) ? s->next_ns : HD_NEVER;
 }
 
-/* Looks at all loops. A look may take 55 ms, so watches that are LEAVING are closed before each: their
- * threads wait for that. */
+/* Looks at all loops. A look at one loop may take 55 ms. So the watches that are LEAVING are closed before
+ * each look, because their threads wait for that. */
 static uint64_t look_at_watches(struct hd_monitor *m) {
     uint64_t next_ns = HD_NEVER;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !hd_monitor_is_stopping(m); i++) {

@@ -9,8 +9,9 @@
 
 #include "monitor/send.h"
 
-#define CUT_BYTES_MIN 2048u                /* less of a stack is of no use */
-#define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S) /* for equal stacks, the worker is woken only so often */
+#define CUT_BYTES_MIN 2048u /* the smallest part of a stack that is of use */
+/* the least time between two wakes of the worker while stacks are equal */
+#define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S)
 
 /* Two times the largest sample, because padding of almost that size may come before it. */
 _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(struct hd_capture) + 32) +

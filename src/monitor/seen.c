@@ -115,7 +115,7 @@ static void find_end(const struct hd_monitor *m, struct hd_look_state *s, const 
 void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns, struct hd_look *look) {
     struct hd_loop *l = &s->watch->loop;
     struct hd_loop_view view;
-    /* set only because gcc at -O2 warns: it does not see that each read comes after a store */
+    /* initialised only because gcc at -O2 warns: gcc does not see that each read comes after a store */
     uint64_t since = 0;
     hd_loop_view(l, &view);
     bool late_wait = is_late_wait(l, &since);
@@ -131,7 +131,8 @@ void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns
     apply_findings(m, s, look);
     look->start_ns = look->start_ns > m->pause.ended_ns ? look->start_ns : m->pause.ended_ns;
     look->start_ns = look->start_ns > s->findings.start_min_ns ? look->start_ns : s->findings.start_min_ns;
-    /* a block that the program expects does not end the launch, because it is not the loop's own wait */
+    /* a block that the program expects does not end the launch, because such a block is no wait of the loop
+     */
     if (!s->launched && !is_expected(l) && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         end_launch(m, s, marked_ns(m, &view));
     }

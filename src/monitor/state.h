@@ -50,9 +50,9 @@ struct hd_loop_sums {
     uint64_t busy_ns, idle_ns;
     uint64_t until_ns;     /* busy_ns and idle_ns cover the time from the watch's start up to here */
     uint64_t ticks;        /* the number of the loop's busy ticks that busy_ns contains */
-    uint64_t last_busy_ns; /* by the counter: the busy time that was last added and was not 0 */
-    uint64_t stopped_ns; /* the part of the record's stopped_ns that is subtracted already, or from before the
-                            watch */
+    uint64_t last_busy_ns; /* the newest busy time that was added and not 0, as the counter measured it */
+    /* the part of the record's stopped_ns that is subtracted already, or from before the watch */
+    uint64_t stopped_ns;
     /* the longest pause by a sample in earlier turns; `target` has the running turn's */
     uint64_t pause_max_ns;
 };
@@ -112,7 +112,7 @@ struct hd_ring_use {
     uint64_t woken_ns;    /* when the worker was last woken */
 };
 
-/* The program pauses watching by hangdog_pause. */
+/* A pause of watching, by hangdog_pause. */
 struct hd_watch_pause {
     bool lasts;        /* true: watching is paused now */
     uint64_t ended_ns; /* when the last pause ended: turns that were running then count from here */
@@ -133,7 +133,7 @@ struct hd_totals {
 
 struct hd_monitor {
     struct hd_run *run;
-    uint64_t look_ns; /* the distance of looks at loops that run: a sampling interval, or less */
+    uint64_t look_ns; /* the time between looks at loops that run: a sampling interval, or less */
     struct hd_this_look now;
     uint64_t looked_ns; /* when the last look started; set at the end of that look */
     struct hd_watch_pause pause;

@@ -179,7 +179,8 @@ void hd_totals_check_budget(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
-        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) { /* m->ended has the sums of all others */
+        /* m->ended has the pauses of all other watches */
+        if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) {
             pause_ns += hd_monitor_look_state(m, w)->target.cost.pause_total_ns;
         }
     }

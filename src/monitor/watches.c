@@ -30,7 +30,7 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
     atomic_store_explicit(&w->worker.changed_ns, 0, memory_order_relaxed);
     /* an error does not matter here, because the captures find out which files are not open */
     hd_target_open(&s->target, hd_loop_thread(&w->loop));
-    /* if it is LEAVING already, its thread waits until the watch is closed */
+    /* the exchange fails if the watch is LEAVING already, and its thread waits until the watch is closed */
     uint32_t still_new = HD_WATCH_NEW;
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_sampling_take(m, s, HD_MSG_DRY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * On any thread, and in signal handlers.
+ * These functions run on any thread, and in signal handlers.
  */
 #include "watch/background.h"
 

@@ -12,7 +12,7 @@
 
 struct hd_background {
     _Atomic uint64_t spent_ns; /* time in the background, over all periods that have ended */
-    _Atomic uint64_t since_ns; /* when the present period started; 0: the program is not in the background */
+    _Atomic uint64_t since_ns; /* when the program went to the background; 0: it is not there */
 };
 
 /* Stores that the program enters or leaves the background at `now_ns`. Async-signal-safe. */

@@ -22,8 +22,9 @@ struct hd_event_slot {
 };
 
 struct hd_events {
-    _Atomic uint64_t newest; /* the number of the newest event; the first event has number 1; 0: none */
-    _Atomic uint32_t wakes;  /* a futex word: the number of wakes so far */
+    /* the number of the newest event; the first event has number 1; 0: no event yet */
+    _Atomic uint64_t newest;
+    _Atomic uint32_t wakes; /* a futex word: the number of wakes so far */
     struct hd_event_slot slot[HD_EVENTS_KEPT];
 };
 

@@ -6,7 +6,8 @@
 #include "base/hash.h"
 #include "watch/futex.h"
 
-#define CHANGE_NS (2 * HD_NS_PER_MS) /* longer than libc needs to change the ids of all threads */
+/* the time between two checks, which is enough for libc to change the ids of all threads */
+#define CHANGE_NS (2 * HD_NS_PER_MS)
 #define CHECKS_MAX 50
 #define ANSWER_NS (150 * HD_NS_PER_MS) /* a worker that has not answered by then waits for a disk */
 

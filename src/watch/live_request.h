@@ -14,7 +14,7 @@ enum hd_live_phase {
     HD_LIVE_FREE,
     HD_LIVE_CLAIMED,   /* a thread fills in its request */
     HD_LIVE_REQUESTED, /* the thread waits, and may still withdraw its request */
-    HD_LIVE_TAKEN,     /* the worker writes into the buffer */
+    HD_LIVE_TAKEN,     /* the worker writes into the thread's buffer */
     HD_LIVE_DONE,      /* the worker has written the result, and the thread reads it */
 };
 

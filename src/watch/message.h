@@ -23,8 +23,8 @@ enum hd_message_type {
     HD_MSG_DRY,        /* like SAMPLE, but only makes memory present for the first real sample */
     HD_MSG_CERTAIN,    /* the loop is certain: the worker publishes its deferred reports */
     HD_MSG_WAITS,      /* the recogniser has work for the worker */
-    HD_MSG_CPU_START,  /* the process was over its CPU limit: set cpu_thread to the thread that used most */
-    HD_MSG_CPU_SAMPLE, /* like SAMPLE, of cpu_thread, which is a watched thread */
+    HD_MSG_CPU_START,  /* the process was over its CPU limit: the worker finds the thread that used most */
+    HD_MSG_CPU_SAMPLE, /* a sample as with SAMPLE, of cpu_thread, which is a watched thread */
     HD_MSG_CPU_READ,   /* cpu_thread is not watched: read its stack, if it waits */
     HD_MSG_CPU_REPORT, /* the process was over its CPU limit for a second period */
     HD_MSG_CPU_DROP,   /* the process was below its CPU limit in the second period */
@@ -33,16 +33,17 @@ enum hd_message_type {
 
 /* The cost of watching so far. */
 struct hd_message_cost {
-    struct hd_capture_cost captures; /* of the loop's thread; pause_max_ns is of this turn only */
-    uint64_t cpu_ns;                 /* CPU time of the monitor thread */
-    uint64_t late_max_ns;            /* the most by which a look in this turn was late */
+    /* costs of captures of the loop's thread; pause_max_ns is of this turn only */
+    struct hd_capture_cost captures;
+    uint64_t cpu_ns;      /* CPU time of the monitor thread */
+    uint64_t late_max_ns; /* the most by which a look in this turn was late */
     bool degraded; /* samples are rarer than the settings say, because the monitor is over its budget */
 };
 
 /* The scheduling statistics of the loop's thread. */
 struct hd_message_sched {
     bool known;
-    uint64_t at_ns; /* when they were read; set with TRACK only */
+    uint64_t at_ns; /* when `sched` was read; set with TRACK only */
     struct hd_sched sched;
 };
 
@@ -52,14 +53,14 @@ struct hd_message {
     uint8_t state; /* hangdog_state of the program; set with TRACK and OPEN */
     /* hangdog_activity of the loop; set with TRACK and OPEN; HANGDOG_EXIT if the turn is over already */
     uint8_t activity;
-    uint32_t generation;  /* of the slot: by this the worker sees whether another watch has the slot */
+    uint32_t generation;  /* the slot's generation, which differs if another watch has the slot now */
     hd_thread_id thread;  /* the loop's thread; set with TRACK */
     uint64_t at_ns;       /* when the message's event happened; with TRACK: when the turn started */
     uint64_t start_ticks; /* when the turn started; set with SAMPLE and OPEN, to identify the turn */
     uint64_t duration_ns; /* how long the turn has lasted; set with TRACK, OPEN and the turn's end */
     uint64_t excluded_ns, threshold_ns;
     uint64_t process_cpu_ns; /* CPU time of the process when the turn had lasted duration_ns; 0: not known */
-    /* with TRACK: when the monitor first saw the turn; with the turn's end: when the turn ended */
+    /* statistics at the time when the monitor first saw the turn (with TRACK), or when the turn ended */
     struct hd_message_sched thread_sched;
     struct hd_message_cost cost;
 };

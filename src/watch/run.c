@@ -46,9 +46,10 @@ void hd_run_end_change(enum hd_run_phase now) {
     hd_futex_wake_all(&change.half.phase);
 }
 
-/* In a forked child the stored process number is the parent's, so there is no run. In a PID namespace of its
- * own the child may have the same number, but the run's memory is wiped there. A start zeroes that memory.
- * So hd_run_is_alive() is checked again after this thread has stored CHANGING. */
+/* A forked child has no run of its own. The stored process number shows that, because it is the parent's. In
+ * a PID namespace the two numbers may be equal, but then the run's memory is wiped. A start by another
+ * thread zeroes that memory too. So hd_run_is_alive() is checked again after this thread has stored
+ * CHANGING. */
 int hd_run_start_change(bool starts, uint64_t until_ns) {
     uint64_t mine = ours(HD_PHASE_CHANGING);
     for (;;) {
@@ -69,7 +70,7 @@ int hd_run_start_change(bool starts, uint64_t until_ns) {
             if (!starts) {
                 return HD_PHASE_RUNNING;
             }
-            hd_run_end_change(HD_PHASE_RUNNING); /* another thread has started Hangdog meanwhile */
+            hd_run_end_change(HD_PHASE_RUNNING); /* keeps the run that another thread has started */
         }
     }
 }

@@ -55,7 +55,8 @@ struct hd_channel_threads {
     _Atomic uint32_t ready; /* a futex word: how many of the two have opened their files */
 };
 
-/* Requests that the monitor and the worker give up rights as the main thread did (watch/follow.h). */
+/* The requests to the monitor and the worker to give up the rights that the main thread has given up
+ * (watch/follow.h). */
 struct hd_channel_follow {
     _Atomic uint32_t requests; /* the number of requests so far */
     /* Futex words, one for each thread: the number of the newest request that the thread has answered, times
@@ -105,7 +106,7 @@ struct hd_run_place {
 };
 #define HD_RUN_MAGIC 0x48414e47524e4701ULL /* "HANGRNG", version 1 */
 
-/* ---- which run there is --------------------------------------------------------------------- */
+/* ---- the present run ------------------------------------------------------------------------ */
 
 enum hd_run_phase {
     HD_PHASE_STOPPED,

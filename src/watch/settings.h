@@ -9,7 +9,7 @@
 #include "os/linux/notify_socket.h"
 #include "record/record.h"
 
-/* SIGURG on every Linux. The kernel ignores it by default, so a late one ends no program */
+/* SIGURG on every Linux. The kernel ignores it by default, so a late signal ends no program */
 #define HD_SIGNAL 23
 
 #define HD_DISPLAY_HZ_MAX 1000
@@ -21,7 +21,7 @@
 
 struct hd_settings {
     /* control/instance_limits.c changes these two while Hangdog runs. */
-    _Atomic uint64_t interval_ns; /* the distance of samples */
+    _Atomic uint64_t interval_ns; /* the time between samples */
     _Atomic uint64_t threshold_ns[HANGDOG_STATES];
     /* the upper bound of all thresholds, so that a report is written before systemd's watchdog kills */
     uint64_t threshold_max_ns;

@@ -26,7 +26,7 @@ enum hd_watch_use {
 struct hd_watch {
     struct hd_loop loop; /* must be first, since the public handle is a pointer to it */
 
-    /* Written by the thread that adds or removes the watch, and by the monitor. */
+    /* The thread that adds or removes the watch writes these members, and so does the monitor. */
     _Atomic uint32_t use;        /* enum hd_watch_use; a futex word for the thread that removes the watch */
     _Atomic uint8_t index;       /* the slot, as hd_watch_at() takes it. Set before `use` becomes NEW */
     _Atomic uint32_t generation; /* the number of watches that the slot has had so far */
@@ -43,7 +43,7 @@ struct hd_watch {
     struct hd_mailbox *mailbox;   /* in `thread_memory`; NULL: another watch of this thread has it */
     struct hd_ping *_Atomic ping; /* the loop's pings (control/ping.c); NULL: there are none */
 
-    /* Written by the worker. The monitor reads them at each look. */
+    /* The worker writes these members, and the monitor reads them at each look. */
     struct {
         _Atomic uint64_t changed_ns; /* when a sample last differed from the one before it */
         /* true: the worker needs each sample, even one that equals the sample before it */
@@ -55,8 +55,8 @@ struct hd_watch {
     } worker;
 };
 
-/* The order of members matters: the next start of Hangdog zeroes all before `entering`, and nothing
- * behind. */
+/* The order of members matters: the next start of Hangdog zeroes the members before `entering`, and no
+ * others. */
 struct hd_watch_table {
     _Atomic uint32_t slots; /* the number of slots, from the first one on, that have ever had a watch */
     uint32_t monitor_bytes; /* size of the monitor's memory for one watch; set before the start */
@@ -75,8 +75,8 @@ struct hd_watch *hd_watch_at(const struct hd_watch_table *t, unsigned index);
  * has memory of its own. */
 void *hd_watch_monitor_memory(const struct hd_watch_table *t, unsigned index);
 
-/* Returns the number of slots that have ever had a watch. Slots from this number on have untouched memory,
- * and perhaps none. */
+/* Returns the number of slots that have ever had a watch. Read no slot from this number on: its memory is
+ * unused, or not allocated yet. */
 static inline unsigned hd_watch_slots(const struct hd_watch_table *t) {
     return atomic_load_explicit(&t->slots, memory_order_acquire);
 }

@@ -27,8 +27,8 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w);
  * HD_CALL_NS. */
 void hd_watch_remove(struct hd_run *r, struct hd_watch *w);
 
-/* Frees what the calling thread has of a watch that a stop of Hangdog has ended. Waits for a stop that still
- * runs, at most HD_CALL_NS. */
+/* Frees the calling thread's memory for a watch that a stop of Hangdog has ended. If the stop still lasts,
+ * waits for its end, at most HD_CALL_NS. */
 void hd_watch_leave_stopped(void);
 
 #endif
