@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process has an id in each PID namespace, and stores the id of its own. The files in /proc show which
- * process has this id.
+ * A process has an id in each PID namespace, and stores the one of its own namespace in the record. The files
+ * in /proc show which process has this id.
  */
 #include "cli/settle/liveness.h"
 
@@ -16,11 +16,12 @@
 #include "cli/base/proc.h"
 #include "os/os.h"
 
-#define SLACK_NS \
-    HD_NS_PER_S /* error of two clocks that are read one after the other, one of them in steps of 10 ms */
+/* The two clocks are read one after the other, and one has steps of 10 ms. So their times may differ by this.
+ */
+#define SLACK_NS HD_NS_PER_S
 
-/* Inode of a process's namespace of kind "pid" or "time". `pid`: a number or "self". 0: the process is gone
- * or denies access, or the kernel has no such namespaces. */
+/* Returns the inode of a process's namespace of kind "pid" or "time". `pid`: a number or "self". 0: the
+ * process is gone or denies access, or the kernel has no such namespaces. */
 static uint64_t namespace_of(const char *pid, const char *kind) {
     char path[64];
     struct stat st;
@@ -28,16 +29,16 @@ static uint64_t namespace_of(const char *pid, const char *kind) {
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* True: process `pid` has the owner's id in the owner's PID namespace. */
+/* True: process `pid` has the id from the record in the owner's PID namespace. */
 static bool has_owner_id(const char *pid, const struct hd_record *c) {
     uint64_t space = atomic_load(&c->owner.pid_namespace);
     return space != 0 && namespace_of(pid, "pid") == space &&
            proc_number((pid_t)strtol(pid, NULL, 10), "NSpid:", 10) == atomic_load(&c->owner.pid);
 }
 
-/* True: the process started after the owner's last sign of life, so the kernel has reused the id. False also
- * where the times are not known. The boot clock also counts suspended time, which makes a wrong "true" less
- * likely. */
+/* True: the process started after the owner's last sign of life, so the kernel has given the owner's id to
+ * it. False also where the times are not known. The boot clock also counts suspends after the last sign of
+ * life, so a wrong "true" is unlikely. */
 static bool is_reused_id(pid_t here, const struct hd_record *c) {
     char pid[16];
     uint64_t boot_ns, now_ns = hd_os_now_ns(), alive_ns = atomic_load(&c->status.alive_ns);
@@ -45,17 +46,18 @@ static bool is_reused_id(pid_t here, const struct hd_record *c) {
     snprintf(pid, sizeof pid, "%d", (int)here);
     uint64_t began_ns = proc_stat(here).started_boot_ns;
     return began_ns != 0 && hd_os.boot_clock(&boot_ns) == 0 && has_owner_id(pid, c) &&
-           namespace_of(pid, "time") == namespace_of("self", "time") && /* else its boot clock may differ */
+           /* a process of another time namespace may have another boot clock */
+           namespace_of(pid, "time") == namespace_of("self", "time") &&
            began_ns > last_ns + (boot_ns - now_ns) + SLACK_NS;
 }
 
-/* True: a zombie, for which its parent has not called wait; the init process of a container may never do so.
- * A zombie main thread of a process with other threads does not count. */
+/* True: the process is a zombie, for which its parent has not called wait. The init process of a container
+ * may never do so. False if only its main thread has ended, while other threads run. */
 static bool is_dead(pid_t pid) {
     return proc_stat(pid).state == 'Z' && proc_number(pid, "Threads:", 10) <= 1;
 }
 
-/* Searches /proc for an owner in another PID namespace. */
+/* Searches /proc for the owner, if the owner is in another PID namespace. */
 static pid_t find(const struct hd_record *c) {
     pid_t found = 0;
     DIR *dir = opendir("/proc");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the process that owns a record, and whether this process is alive. Reads /proc.
+ * Finds the process that owns a record, and checks whether this process is alive. Reads /proc.
  */
 #ifndef CLI_LIVENESS_H
 #define CLI_LIVENESS_H
@@ -9,8 +9,8 @@
 
 #include "record/record.h"
 
-/* The owner's process id in the caller's PID namespace; the record has the id in the owner's namespace. 0:
- * the owner is dead. */
+/* Returns the process id of the record's owner in the caller's PID namespace. The record has the id in the
+ * owner's namespace. 0: the owner is dead. */
 pid_t liveness_pid(const struct hd_record *c);
 
 #endif

@@ -24,10 +24,10 @@
 
 #define SECONDS_PER_DAY 86400
 #define DEFERRED_DAYS 30
-#define ID_DIGITS 6 /* last digits of an id, enough for hangdog show */
+#define ID_DIGITS 6 /* the number of an id's last digits that are printed; hangdog show accepts them */
 
-/* Reads instead of mapping the file: the file's owner may truncate it, and a mapping would then raise SIGBUS.
- * False: wrong size, a read error, or `copy` is NULL. */
+/* Copies the file instead of mapping it. The file's owner may truncate it, and a mapping would then raise
+ * SIGBUS. False: the size is wrong, a read failed, or `copy` is NULL. */
 static bool read_table(int fd, struct hd_record *copy) {
     char *at = (char *)copy;
     ssize_t n = 0;
@@ -40,12 +40,12 @@ static bool read_table(int fd, struct hd_record *copy) {
     return true;
 }
 
-/* True: a record of another version of Hangdog. */
+/* True: the file is a record of another version of Hangdog. */
 static bool is_of_another_version(int fd) {
     struct {
         uint64_t magic, bytes;
     } head;
-    const uint64_t version = 0xff; /* the magic's last byte */
+    const uint64_t version = 0xff; /* the last byte of the magic number has the version */
     return pread(fd, &head, sizeof head, 0) == sizeof head &&
            (head.magic & ~version) == (HD_RECORD_MAGIC & ~version);
 }
@@ -54,9 +54,9 @@ static bool is_ours(const struct hd_record *table) {
     return table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table;
 }
 
-/* True: a program lives although no process has the lock. Either it is between exec and taking the record, or
- * it outlived the runner that made this copy. The caller itself does not count: hangdog may run by exec of
- * the program. */
+/* True: a program of the table is alive, although no process has the file's lock. Such a program is between
+ * exec and taking the record, or it has outlived the runner that made this copy. The caller itself does not
+ * count, because the program may have executed hangdog. */
 static bool is_alive_unlocked(const struct hd_record *table) {
     for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
@@ -86,7 +86,8 @@ static void print_fatal_hang(const struct hd_record *c, const char *spool) {
                 id + strlen(id) - ID_DIGITS, where);
 }
 
-/* A runner that died with its program has left a line that says the run lasts: corrects the line. */
+/* Prints each fatal hang unless `quiet`. If a runner died with its program, the spool still has a line which
+ * says that the run lasts. Corrects this line (previous_run.h). */
 static void report_fatal_hangs(const struct hd_record *table, const char *spool, bool quiet) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
@@ -99,7 +100,7 @@ static void report_fatal_hangs(const struct hd_record *table, const char *spool,
     }
 }
 
-/* The caller has the lock, so the program is dead. */
+/* Settles a file whose lock the caller has. The program is dead, since a living one would have the lock. */
 static int settle_locked(int fd, struct hd_record *table, const char *path, const char *spool, bool quiet) {
     int rc = 0;
     if (is_ours(table)) {
@@ -107,8 +108,8 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
         if (rc == 0) {
             report_fatal_hangs(table, spool, quiet);
         }
-        if (rc != 0 &&
-            pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) { /* keep the record of what is done already */
+        /* Stores the settled records, so that the next call settles only the others. */
+        if (rc != 0 && pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) {
             rc = -errno;
         }
     } else if (!quiet && is_of_another_version(fd)) {
@@ -120,8 +121,8 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
     return rc;
 }
 
-/* True: the file's owner is the owner of a file that we make in this spool. Compares with a new file, since
- * some file systems give all files, or root's files, another owner. */
+/* True: the file's owner is the one that new files of ours have in this spool. Makes a new file to compare,
+ * since some file systems give all files, or root's files, another owner. */
 static bool is_own(const struct stat *st, const char *spool) {
     char made[5 * HD_RECORD_STRING], name[HD_SPOOL_NAME_BYTES];
     uint8_t id[HD_UUID_BYTES];
@@ -141,7 +142,7 @@ static bool is_own(const struct stat *st, const char *spool) {
     return known && own.st_uid == st->st_uid;
 }
 
-/* Ignores a file of another user. */
+/* Settles the record file at `path`. Ignores a file of another user. */
 static int settle_one(const char *path, const char *spool, bool quiet) {
     struct stat st;
     int rc = 0;
@@ -155,7 +156,7 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
     if (fits && table == NULL) {
         rc = -ENOMEM;
     } else if (read_table(fd, table) &&
-               !is_alive_unlocked(table) /* such a program must find the lock free */ &&
+               !is_alive_unlocked(table) /* a living program must find the lock free */ &&
                flock(fd, LOCK_EX | LOCK_NB) == 0 && read_table(fd, table) && !is_alive_unlocked(table)) {
         rc = settle_locked(fd, table, path, spool, quiet);
     }
@@ -173,8 +174,8 @@ static bool is_record(const char *name) {
     return n == 1 + 36 + suffix && name[0] == '.' && strcmp(name + n - suffix, ORPHAN_SUFFIX) == 0;
 }
 
-/* Removes deferred reports of killed runners. A living program may need days until its loop is
- * certain. Reports therefore stay for a month, or for a day if the spool has too many. */
+/* Removes deferred reports whose runner was killed. A living program may need days until its loop is certain,
+ * so a report stays for a month. If the spool has too many deferred reports, a report stays for a day. */
 static void sweep_deferred(DIR *dir) {
     const struct dirent *e;
     struct stat st;
@@ -205,7 +206,8 @@ int settle_orphans(const char *spool, bool quiet) {
             failed = rc != 0 ? rc : failed;
         }
     }
-    if (failed == 0) { /* else a dead program's deferred reports still wait for settling */
+    /* After a failure the deferred reports stay, since a dead program's may still need settling. */
+    if (failed == 0) {
         sweep_deferred(dir);
     }
     closedir(dir);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Record files in a spool, of programs without a runner (--exec) or with a dead runner. Also removes old
- * deferred reports.
+ *
+ * Settles the record files in a spool. They belong to programs without a runner (--exec), or to programs
+ * whose runner is dead. Also removes old deferred reports.
  */
 #ifndef CLI_ORPHANS_H
 #define CLI_ORPHANS_H
@@ -12,9 +13,10 @@
 #define ORPHAN_TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))
 #define ORPHAN_SUFFIX ".record"
 
-/* Settles the record of each dead program: an open hang becomes a fatal hang. Unless `quiet`, prints each
- * fatal hang and each file of another version. Removes deferred reports that are a month old. 0 or a negative
- * errno value: some report could not be written, and the next call tries again. */
+/* Settles the record of each dead program, so that an open hang becomes a fatal hang. Unless `quiet`, prints
+ * each fatal hang, and each file of another version of Hangdog. Removes deferred reports that are a month
+ * old. Returns 0, or a negative errno value if some report could not be written. In this case the next call
+ * tries again. */
 int settle_orphans(const char *spool, bool quiet);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that never had a loop gets no line. A lock of fcntl shows that a run lasts. Children of the
- * runner do not inherit such a lock, and unlike a pid it is valid across containers and boots. The file is
- * opened after the program's start, so that the start waits for no disk and the program inherits no
- * descriptor.
+ * A program that never had a loop gets no line. While a run lasts, it locks the file by fcntl. The runner's
+ * children do not inherit such a lock. A lock is also valid in another container and after a reboot, where a
+ * pid is not. The runner opens the file after the program's start. So the start waits for no disk, and the
+ * program inherits no descriptor.
  */
 #include "cli/settle/previous_run.h"
 
@@ -23,9 +23,9 @@
 #include "report/spool_files.h"
 
 #define LINE_BYTES PREVIOUS_LINE_BYTES
-#define BOOT_BYTES 37 /* a UUID */
+#define BOOT_BYTES 37 /* the size of a UUID as text, with the NUL */
 #define LASTS "lasts"
-#define TERMINATED "terminated" /* by SIGTERM: an upgrade, a shutdown, or another reason */
+#define TERMINATED "terminated" /* SIGTERM ended the run: an upgrade, a shutdown, or another reason */
 
 static void boot_id(char boot[BOOT_BYTES]) {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -53,7 +53,7 @@ static bool is_same(const struct program_state *a, const struct program_state *b
 
 /* ---- the line --------------------------------------------------------------------------------- */
 
-/* The end of the run before, from its line; NULL: not such a line. */
+/* Returns how the run before ended, by its line. NULL: the line has another form. */
 static const char *read_line(const char *line, const struct program_state *program) {
     static const char *const ends[] = {"clean", "crash", "fatal-hang", "killed", "out-of-memory"};
     char end[16], boot[BOOT_BYTES], now[BOOT_BYTES], *rest;
@@ -63,7 +63,7 @@ static const char *read_line(const char *line, const struct program_state *progr
     }
     struct program_state was = {.bytes = strtoull(line + at, &rest, 10)};
     was.modified_ns = strtoull(rest, &rest, 10);
-    if (strcmp(rest, "\n") != 0) { /* a truncated line */
+    if (strcmp(rest, "\n") != 0) { /* the line is truncated */
         return NULL;
     }
     boot_id(now);
@@ -93,7 +93,8 @@ static void close_file(struct previous *p) {
     p->fd = -1;
 }
 
-/* Overwrites in place, which needs no free space on a full disk. False: failed, and the file is removed. */
+/* Overwrites the line in place, which needs no free space on a full disk. False: the write failed, and the
+ * file is removed. */
 static bool write_line(struct previous *p, const char *line) {
     ssize_t n = (ssize_t)strlen(line);
     if (pwrite(p->fd, line, (size_t)n, 0) != n || ftruncate(p->fd, n) != 0) {
@@ -106,19 +107,20 @@ static bool write_line(struct previous *p, const char *line) {
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-/* Other users may put files into a shared folder: trust a regular file of ours only. */
+/* True: the file is a regular file of ours. Other users may put files into a shared folder, so no other file
+ * is trusted. */
 static bool is_ours(int fd) {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* False: another run has the lock. True also on a file system without locks. */
+/* Locks the file. False: another run has the lock. True also if the file system has no locks. */
 static bool lock(int fd) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-/* Opens and locks the file. `make`: creates a missing file. */
+/* Opens and locks the file. `make`: a missing file is created. */
 static void take(struct previous *p, bool make) {
     p->fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0), 0600);
     p->strange = p->fd < 0 ? errno != ENOENT : !is_ours(p->fd);
@@ -174,7 +176,8 @@ void previous_note_fatal_hang(const char *spool, const char *name) {
     }
 }
 
-/* The record of the program's last image; NULL: none. `loop_seen`: some image of the program had a loop. */
+/* Returns the record of the last program that the process executed; NULL: none. Sets `loop_seen` to true if
+ * one of these programs had a loop. */
 static const struct hd_record *last_of(const struct run_result *r, bool *loop_seen) {
     const struct hd_record *last = NULL;
     *loop_seen = false;
@@ -190,7 +193,8 @@ static const struct hd_record *last_of(const struct run_result *r, bool *loop_se
 }
 
 static bool is_crash(int by, bool hung) {
-    bool watchdog = by == SIGABRT && hung; /* a watchdog, for example systemd's, ended a hanging program */
+    /* a watchdog, for example systemd's, has ended a program that hung */
+    bool watchdog = by == SIGABRT && hung;
     return !watchdog && (by == SIGSEGV || by == SIGBUS || by == SIGILL || by == SIGFPE || by == SIGABRT ||
                          by == SIGSYS || by == SIGTRAP);
 }
@@ -199,7 +203,8 @@ static bool was_memory_short(const struct previous *p) {
     return memory_oom_kills() > p->oom_kills + p->reporters_killed;
 }
 
-/* A hang does not count if the kernel killed the program for lack of memory, which is the cause of both. */
+/* Returns the word for how the run ended. If the kernel killed the program because memory was short, a hang
+ * does not count: the short memory caused both. */
 static const char *end_of(const struct previous *p, const struct run_result *r,
                           const struct hd_record *last) {
     if (!WIFSIGNALED(r->status)) {
@@ -218,14 +223,15 @@ void previous_note(struct previous *p, const struct run_result *r, unsigned repo
     char line[LINE_BYTES];
     bool loop_seen;
     const struct hd_record *last = last_of(r, &loop_seen);
-    /* A program that exits before it has a loop (--version) does not count as a run. One that a signal ends
-     * does. */
+    /* A program that exits before it has a loop (--version) does not count as a run. A program that a signal
+     * ends counts, if there is a line. */
     bool counts = loop_seen || (p->fd >= 0 && WIFSIGNALED(r->status));
     if (counts && p->fd < 0 && !p->another) {
         if (p->strange) {
             unlink(p->path);
         }
-        take(p, true); /* another run may have made the file since, and ended */
+        /* Another run may have made the file since, and ended: then this file is opened. */
+        take(p, true);
     }
     if (p->fd >= 0) {
         struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Remembers how a program's last run ended: one file with one line in the spool, for each app name. The
+ * Remembers how a program's last run ended. For each app name the spool has a file with one line. On the
  * runner's main thread.
  */
 #ifndef CLI_PREVIOUS_RUN_H
@@ -11,33 +11,38 @@
 #define PREVIOUS_LINE_BYTES 256
 
 struct previous {
-    const char *end; /* the report's word for the end of the run before; NULL: not known */
+    const char *end; /* the report's word for how the run before ended; NULL: not known */
     char path[4 * HD_RECORD_STRING + 64];
-    int fd;                         /* the file, locked while this run lasts; -1: no file */
-    bool another;                   /* another run of this name lasts, and has the lock */
-    bool strange;                   /* not a file of ours, or the open failed */
-    char line[PREVIOUS_LINE_BYTES]; /* as the run before left it */
+    /* the file, which stays locked while this run lasts; -1: no file is open */
+    int fd;
+    bool another;                   /* true: another run with this app name lasts, and has the lock */
+    bool strange;                   /* true: the file is not one of ours, or the open failed */
+    char line[PREVIOUS_LINE_BYTES]; /* the line that the run before left */
     struct program_state {
         unsigned long long bytes, modified_ns;
     } program;
     uint64_t oom_kills;
-    unsigned reporters_killed; /* by SIGKILL: out of memory, the kernel kills the reporter first */
+    /* The number of reporters that SIGKILL ended. When memory is short, the kernel kills the reporter
+     * first. */
+    unsigned reporters_killed;
 };
 
-/* Before the program starts. `file`: the program's path; NULL: not found. Does not access the spool. */
+/* Called before the program starts. `file`: the path of the program's file; NULL: not found. Does not access
+ * the spool. */
 void previous_prepare(struct previous *p, const char *spool, const char *name, const char *file);
 
-/* After the start: reads the line into `p->end`, and replaces an existing line by one that says that the run
- * lasts. */
+/* Called after the program's start. Reads the line, and sets `p->end` by it. Replaces an existing line by one
+ * which says that this run lasts. */
 void previous_begin(struct previous *p);
 
-/* After the program has ended and its records are settled: stores how the run ended, for the next run. */
+/* Called after the program has ended and its records are settled. Stores how this run ended, for the next
+ * run. */
 void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed);
 
-/* For a record that was settled after its runner died: stores that the program died in a hang. */
+/* For a record that was settled after its runner died. Stores that the program died in a hang. */
 void previous_note_fatal_hang(const char *spool, const char *name);
 
-/* For a run without a runner: removes the line, since no process will store the run's end. */
+/* For a run without a runner. Removes the line, since no process will store how this run ends. */
 void previous_forget(const char *spool, const char *name);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* True: version 7, and the variant bits of RFC 9562. */
+/* True: the id is a UUID of version 7, with the variant bits of RFC 9562. */
 static bool is_uuid(const uint8_t id[HD_UUID_BYTES]) {
     return id[6] >> 4 == 7 && id[8] >> 6 == 2;
 }
@@ -21,7 +21,7 @@ static void check_state(_Atomic uint32_t *state, uint32_t count) {
     }
 }
 
-/* 4.5 years. The sum of a histogram's buckets, or of two times, then still fits into a JSON integer. */
+/* 4.5 years. So the sum of a histogram's buckets, or of two times, fits into a JSON integer. */
 #define SUM_MAX ((uint64_t)INT64_MAX / 64)
 _Static_assert(HD_TURN_BUCKETS <= 64 && HD_FRAME_BUCKETS <= 64, "a sum of buckets is at most INT64_MAX");
 
@@ -42,7 +42,8 @@ static void check_name(char *name, size_t size) {
     }
 }
 
-/* Takes from the program: the session, the name and the start of a child or of a program after exec. */
+/* Takes from the program's record the session, the name and the start. Only a child's record, or the record
+ * of a program after exec, may have its own. */
 static void keep_own(struct hd_record_options *to, const struct hd_record_options *own) {
     memcpy(to->session, own->session, sizeof to->session);
     check_id(to->session);
@@ -116,7 +117,8 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
     memcpy(to, from, sizeof *to);
     struct hd_record_options own = to->options;
     uint8_t of_child;
-    memcpy(&of_child, &own.of_child, sizeof of_child); /* read as a byte: the program may store any value */
+    /* Read as a byte, because the program may store any value, and a bool must be 0 or 1. */
+    memcpy(&of_child, &own.of_child, sizeof of_child);
     to->magic = HD_RECORD_MAGIC;
     to->bytes = sizeof *to;
     to->options = *decided;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs in a thread of its own, since a symbol lookup may take the reporter's main thread seconds. The program
- * and its monitor write only memory, so a disk that does not answer blocks neither.
+ * A thread of its own makes the copy, since symbol lookups may keep the reporter's main thread busy for
+ * seconds. The program and its monitor write only memory. So a disk that does not answer blocks neither of
+ * them.
  */
 #include "cli/settle/record_mirror.h"
 
@@ -21,9 +22,12 @@
 #include "record/uuid.h"
 
 #define STACK_BYTES (256u * 1024)
-#define UPDATE_MIN_NS (50 * HD_NS_PER_MS) /* a tenth of the shortest hang, 500 ms */
+/* the shortest time between updates: a tenth of the shortest hang, 500 ms */
+#define UPDATE_MIN_NS (50 * HD_NS_PER_MS)
 #define UPDATE_MAX_NS HD_NS_PER_S
-#define HANG_PARTS 20 /* the copy lacks at most a twentieth of the hang */
+/* The time between updates is the hang's duration divided by this number. So the copy lacks at most a
+ * twentieth of the hang. */
+#define HANG_PARTS 20
 
 static void path_of(const struct hd_record_options *decided, const char *suffix,
                     char path[5 * HD_RECORD_STRING]) {
@@ -32,8 +36,9 @@ static void path_of(const struct hd_record_options *decided, const char *suffix,
     snprintf(path, 5 * HD_RECORD_STRING, "%s/.%s%s", spool_folder(decided->spool), id, suffix);
 }
 
-/* Opens for reading and locks, since a disk may become read-only while a hang is open. Some file systems lock
- * only files that are open for writing. The lock shows other runs that the program lives. */
+/* Opens the file only for reading, so that the disk can be made read-only while a hang is open. Locks the
+ * file, to show other runs that the program lives. Some file systems lock only files that are open for
+ * writing, so the second mode is tried. */
 static int lock_for_reading(const char *path) {
     static const int modes[] = {O_RDONLY, O_RDWR};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -48,7 +53,8 @@ static int lock_for_reading(const char *path) {
     return -1;
 }
 
-/* Renames the file after locking it, so that no run sees an unlocked record. */
+/* Makes the file of the copy. Renames the file only after locking it, so that no run sees an unlocked
+ * record. */
 static void make(struct record_mirror *m) {
     char made[5 * HD_RECORD_STRING], path[5 * HD_RECORD_STRING];
     path_of(m->decided, ".tmp", made);
@@ -83,10 +89,11 @@ static bool has_open_hang(const struct hd_record *c) {
     return atomic_load(&c->owner.pid) != 0 && (open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED);
 }
 
-/* The caller always copies record 0, which has the file's version. */
+/* Copies record `i` into the file. If not `open`, the copy has no owner, and is not settled. The caller
+ * always copies record 0, because it has the file's version. */
 static void copy_one(struct record_mirror *m, int fd, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
-    m->copy.options.exec_mode = 1; /* the next run settles it as with --exec */
+    m->copy.options.exec_mode = 1; /* the next run settles the file like one of --exec */
     atomic_store(&m->copy.runner.mirrored_ns, now);
     if (!open) {
         atomic_store(&m->copy.owner.pid, 0);
@@ -104,7 +111,7 @@ static bool any_open_hang(const struct record_mirror *m) {
     return false;
 }
 
-/* Returns when the next update is due; UINT64_MAX: no hang is open. */
+/* Updates the copy. Returns the time when the next update is due; UINT64_MAX: no hang is open. */
 static uint64_t update(struct record_mirror *m) {
     uint64_t now = hd_os_now_ns(), apart_ns = UPDATE_MAX_NS;
     char path[5 * HD_RECORD_STRING];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that the runner started: its records and, after its end, its exit status.
+ * A program that the runner started: its records and, after the program's end, its exit status.
  */
 #ifndef CLI_RUN_RESULT_H
 #define CLI_RUN_RESULT_H
@@ -12,11 +12,12 @@
 
 struct run_result {
     pid_t child;
-    int status;               /* from waitpid, after the end */
-    uint64_t ended_ns;        /* CLOCK_MONOTONIC, after the end */
-    int record_fd;            /* the memory file */
-    struct hd_record *record; /* HD_RECORDS records, shared with the program; [0] is of the first image.
-                                 After runner_stop_sharing a private copy of the runner */
+    int status;        /* the status from waitpid, set after the end */
+    uint64_t ended_ns; /* the time of the end by CLOCK_MONOTONIC, set after the end */
+    int record_fd;     /* descriptor of the records' memory file */
+    /* HD_RECORDS records, shared with the program. [0] is the record of the first program that the process
+     * executed. After runner_stop_sharing this is a private copy of the runner. */
+    struct hd_record *record;
 };
 
 #endif

@@ -19,8 +19,8 @@
 #include "report/session.h"
 #include "report/spool_files.h"
 
-/* Counts a failed write for the summary. Keeps the first error, which usually causes the others. Returns
- * `rc`. */
+/* Counts a failed write for the summary at the end of the run. Keeps the first error, which usually causes
+ * the others. Returns `rc`. */
 static int count_failure(struct hd_record *c, int rc) {
     int32_t none = 0;
     if (rc != 0) {
@@ -46,12 +46,13 @@ static void path_of(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES], 
     snprintf(path, 4096, "%s/%s", spool_folder(c->options.spool), name);
 }
 
-/* The report of the hang that was open at the end. */
+/* The path of the report of the hang that was open when the program ended. */
 static void path_of_open(const struct hd_record *c, enum hd_spool_file what, char path[4096]) {
     path_of(c, c->open.hang_id, what, path);
 }
 
-/* True: a report of another run has this id, and must stay unchanged. The program can store any id. */
+/* True: a report of another run has this id, so the file must stay unchanged. The program can store any id in
+ * its record. */
 static bool is_of_another_run(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES]) {
     char path[4096], session[37];
     path_of(c, id, HD_SPOOL_REPORT, path);
@@ -59,13 +60,13 @@ static bool is_of_another_run(const struct hd_record *c, const uint8_t id[HD_UUI
     return access(path, F_OK) == 0 && !is_of_session(path, session);
 }
 
-/* 0 if negative: the program can store any number. */
+/* Returns the duration in the report. A negative number counts as 0: the program can store any number. */
 static uint64_t duration_of(const json_t *report) {
     json_int_t ns = json_integer_value(json_object_get(report, "duration_ns"));
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Subtracts a dropped hang from the sums, which the process had added at the hang's end. */
+/* Subtracts a dropped hang from the sums, if the process had added it at the hang's end. */
 static void uncount(struct hd_record *c, const json_t *report) {
     uint64_t duration_ns = duration_of(report);
     if (json_is_true(json_object_get(report, "complete")) && atomic_load(&c->hangs.count) > 0) {
@@ -76,8 +77,8 @@ static void uncount(struct hd_record *c, const json_t *report) {
     }
 }
 
-/* Removes a deferred report, and stores it in `dropped` for the summary if it is the longest so far. False:
- * no such file. */
+/* Removes a deferred report. If its hang is the longest so far, stores the report in `dropped` for the
+ * summary. False: there is no such file. */
 static bool drop(struct hd_record *c, const char *path, struct settle_dropped *dropped) {
     struct problem why;
     json_t *report = report_load(path, &why);
@@ -96,10 +97,11 @@ static bool drop(struct hd_record *c, const char *path, struct settle_dropped *d
     return true;
 }
 
-/* Drops the open hang of a thread that had no loop yet, or only a doubtful one. */
+/* Drops the open hang if its thread had no loop yet, or only a doubtful one (HD_RECORD_LOOP_DOUBTFUL). */
 static void drop_open_hang(struct hd_record *c, struct settle_dropped *dropped) {
     char path[4096];
-    bool launch = atomic_load(&c->open.is_launch) != 0; /* `loop` may be another thread's */
+    /* In a launch the thread has no loop, so `loop` may be another thread's. */
+    bool launch = atomic_load(&c->open.is_launch) != 0;
     if (atomic_load(&c->open.state) != HD_RECORD_HANG_LASTS ||
         (!launch && atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY)) {
         return;
@@ -115,14 +117,16 @@ static int is_deferred(const struct dirent *e) {
     return hd_spool_what(e->d_name) == HD_SPOOL_DEFERRED;
 }
 
-/* Publishes the deferred reports of a session, or drops them without a loop. Follows the order of ids, which
- * is that of the hangs, for the reporter. 0 or the last negative errno value. */
+/* If `loop_seen`, publishes the deferred reports of a session; otherwise drops them. Follows the order of
+ * ids, which is the order of the hangs, since the reporter prints reports in this order. Returns 0 or the
+ * last negative errno value. */
 static int settle_deferred(struct hd_record *c, const char *session, bool loop_seen,
                            struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     struct dirent **found = NULL;
-    int count = scandir(spool, &found, is_deferred, alphasort),
-        rc = 0; /* -1: the write of the session report will fail and count */
+    /* If the scan fails, `count` is -1. The write of the session report then fails too, and counts the
+     * failure. */
+    int count = scandir(spool, &found, is_deferred, alphasort), rc = 0;
     for (int i = 0; i < count; i++) {
         char from[4096], to[4096];
         snprintf(from, sizeof from, "%s/%s", spool, found[i]->d_name);
@@ -146,20 +150,20 @@ static int replace_open(const struct hd_record *c, const json_t *report) {
     return report_file_replace(path, report, NULL);
 }
 
-/* Saturates at the largest JSON integer: the program can store any number. */
+/* Adds, up to the largest JSON integer. The program can store any number, so the sum may be too large. */
 static void add_to(_Atomic uint64_t *sum, uint64_t more) {
     uint64_t all = atomic_load(sum);
     atomic_store(sum, more > INT64_MAX || all > INT64_MAX - more ? INT64_MAX : all + more);
 }
 
-/* Counts a hang that the process could not count before its end. */
+/* Counts a hang that the process could not count, because it ended first. */
 static void count(struct hd_record *c, uint64_t duration_ns) {
     add_to(&c->hangs.count, 1);
     add_to(&c->hangs.total_ns, duration_ns);
 }
 
-/* Counts an open hang without a report, and a spool failure as its reason. Skips a launch, which may not have
- * been one. */
+/* Counts an open hang that has no report, and a spool failure as the reason. Skips the hang of a launch,
+ * because a program that never had a loop has no launch. */
 static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
     bool known =
         atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY && atomic_load(&c->open.is_launch) == 0;
@@ -171,7 +175,7 @@ static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t dura
     atomic_store(&c->open.state, died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
 }
 
-/* How a process ended: a signal's number, or one of these. */
+/* How a process ended: the number of the signal that ended it, or one of these. */
 enum {
     BY_ITSELF = 0,
     DEATH_UNKNOWN = -1
@@ -184,9 +188,9 @@ static void set_signal(json_t *report, int death) {
     }
 }
 
-/* Time from the monitor's last look, which is in the record, to the end of the process. Looks are at most 1.5
- * intervals apart, in a long hang a twentieth of the duration, up to 1 s. A longer time was a stop or a slow
- * death: returns 0. */
+/* Returns the time from the monitor's last look, which is in the record, to the end of the process. Looks are
+ * at most 1.5 intervals apart; in a long hang a twentieth of the hang's duration, at most 1 s. If more time
+ * has passed, a signal stopped the process or it died slowly. In this case returns 0. */
 static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     uint64_t duration_ns = atomic_load(&c->open.duration_ns);
     uint64_t looked_ns = atomic_load(&c->open.since_ns) + duration_ns;
@@ -196,8 +200,8 @@ static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     return ended_ns > looked_ns && ended_ns - looked_ns < most_ns ? ended_ns - looked_ns : 0;
 }
 
-/* Completes the report of the open hang from the record, which is newer. The process ended at `ended_ns`; 0:
- * not known. 0 or a negative errno value. */
+/* Completes the report of the open hang by values of the record, which are newer. `ended_ns`: the time when
+ * the process ended; 0: not known. Returns 0 or a negative errno value. */
 static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     char path[4096];
     struct problem why;
@@ -214,13 +218,13 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
                                  : atomic_load(&c->open.duration_ns) + since_last_look(c, ended_ns);
     if (report == NULL) {
         count_lost(c, ended, died, duration_ns);
-        return 0; /* no later call would find a report either */
+        return 0; /* no failure, because a later call would find no report either */
     }
     if (json_is_true(json_object_get(report, "complete"))) {
         json_decref(report);
         return 0;
     }
-    /* The monitor's last look may be older than the samples that the report has. */
+    /* The report may have samples that are newer than the monitor's last look. */
     uint64_t shown_ns = duration_of(report);
     duration_ns = !ended && shown_ns > duration_ns ? shown_ns : duration_ns;
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
@@ -232,11 +236,11 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     }
     int rc = replace_open(c, report);
     json_decref(report);
-    if (!ended ||
-        atomic_load(&c->losses.spool_failures) == 0) { /* else the process has counted its own failure */
+    /* If the hang had ended, the process may have counted the failure already. */
+    if (!ended || atomic_load(&c->losses.spool_failures) == 0) {
         count_failure(c, rc);
     }
-    if (rc == 0) { /* a second settling then changes nothing */
+    if (rc == 0) { /* so that a second settling changes nothing */
         atomic_store(&c->open.state, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
     if (!ended && (rc == 0 || c->options.exec_mode == 0)) {
@@ -253,7 +257,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     if (rc != 0) {
         return count_failure(c, rc);
     }
-    hd_spool_make_room(&folder); /* for deferred reports too, which are published now */
+    hd_spool_make_room(&folder); /* makes space for deferred reports too, which are published now */
     atomic_fetch_add(&c->losses.dropped_reports, folder.dropped);
     hd_session_fill(c, used_ns, &s, &cost);
     s.previous_end = previous_end;
@@ -274,7 +278,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
                                .cpu_percent = -1,
                                .monitor = &cost,
                                .session = &s};
-    /* No version in the id: the process has not started to write the session report. */
+    /* If the id has no version, the process has not started to write the session report. */
     if (c->open.session_id[6] == 0 || is_of_another_run(c, c->open.session_id)) {
         hd_uuid_make_session(c->open.session_id, c->options.started_wall_ns + s.used_ns);
     }
@@ -286,8 +290,8 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     return count_failure(c, rc);
 }
 
-/* Adds a record to the first one, since the summary covers all images of the program. The status is that of
- * the last image. */
+/* Adds a record to the first one, because the summary covers all programs that the process executed. `last`:
+ * `c` is the record of the last of them, and its status counts. */
 static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (last) {
         atomic_store(&sum->status.attached, atomic_load(&c->status.attached));
@@ -307,7 +311,9 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     add_to(&sum->losses.dropped_reports, atomic_load(&c->losses.dropped_reports));
 }
 
-/* 0 or a negative errno value: some report could not be written. */
+/* Settles one record. `death`: how the process ended. `ended_ns`: the time of the end; 0: not known.
+ * `used_ns`: for the session report. Returns 0, or a negative errno value if some report could not be
+ * written. */
 static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
                   const char *previous_end, struct settle_dropped *dropped) {
     char session[37];
@@ -317,8 +323,8 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
     drop_open_hang(c, dropped);
     int deferred = settle_deferred(c, session, likely, dropped), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : deferred;
-    if (loop_seen &&
-        (rc == 0 || c->options.exec_mode == 0)) { /* a later call repeats a failed settling, and writes it */
+    /* With --exec a later call settles again after a failure, and writes the session report. */
+    if (loop_seen && (rc == 0 || c->options.exec_mode == 0)) {
         rc = write_session(c, used_ns, previous_end);
     }
     return rc;
@@ -329,7 +335,8 @@ static uint64_t used_until(struct hd_record *c, uint64_t until_ns) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-/* Time of use up to the record's last sign of life: only a parent knows when a process ended. */
+/* Returns the time of use up to the last sign of life in the record. Only a parent knows when a process
+ * ended. */
 static uint64_t recorded_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->owner.superseded_ns);
     return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->status.alive_ns));
@@ -344,14 +351,15 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
         if (owner == 0 || (of_child && !superseded && liveness_pid(c) != 0)) {
             continue; /* a living process settles its own reports */
         }
-        /* Only the parent knows how a child ended. An image that exec replaced has ended by itself. */
+        /* Only the parent knows how a child ended. A program that exec replaced counts as ended by itself. */
         int death = !superseded && of_child          ? DEATH_UNKNOWN
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? used_until(c, r->ended_ns) : recorded_ns(c), of_child ? NULL : previous_end, dropped);
         if (!of_child && atomic_load(&c->loop.certainty) != HD_RECORD_NO_LOOP) {
-            previous_end = NULL; /* in one session report only, if several images had a loop */
+            /* Only one session report gets it, even if several programs of the process had a loop. */
+            previous_end = NULL;
         }
         if (i > 0) {
             add_up(r->record, c, last);
@@ -365,7 +373,8 @@ int settle_orphan(struct hd_record *table, const char *spool) {
         struct hd_record *c = &table[i];
         if (atomic_load(&c->owner.pid) != 0 && atomic_load(&c->status.session_written) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
-            c->options.app_name[sizeof c->options.app_name - 1] = '\0'; /* the file may contain any bytes */
+            /* The file may contain any bytes, so each string gets a NUL. */
+            c->options.app_name[sizeof c->options.app_name - 1] = '\0';
             c->options.app_version[sizeof c->options.app_version - 1] = '\0';
             c->options.environment[sizeof c->options.environment - 1] = '\0';
             int rc = settle(c, atomic_load(&c->owner.superseded_ns) == 0 ? DEATH_UNKNOWN : BY_ITSELF,

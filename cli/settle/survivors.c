@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process that the program forked has the first page of this run's memory file mapped. A process that has
- * execed since has not, and does not count.
+ * If the program forked a process, this process has the first page of the run's memory file mapped. After an
+ * exec it no longer has the mapping, and does not count.
  */
 #include "cli/settle/survivors.h"
 
@@ -20,7 +20,7 @@
 
 #define END_WAIT_MS 200
 
-/* True: process `pid` maps the memory file. */
+/* True: process `pid` has the memory file mapped. */
 static bool maps(pid_t pid, const struct stat *record) {
     char path[64], *line = NULL, which[64];
     size_t room = 0;
@@ -30,7 +30,7 @@ static bool maps(pid_t pid, const struct stat *record) {
     snprintf(which, sizeof which, "%02x:%02x %llu ", major(record->st_dev), minor(record->st_dev),
              (unsigned long long)record->st_ino);
     while (file != NULL && !found && getline(&line, &room, file) > 0) {
-        const char *at = line; /* addresses, mode, offset, device and inode, path */
+        const char *at = line; /* the line has addresses, mode, offset, device and inode, path */
         for (unsigned field = 0; field < 3 && *at != '\0'; field++) {
             at += strcspn(at, " ");
             at += *at == ' ';
@@ -53,14 +53,14 @@ static bool is_in_table(const struct hd_record *table, pid_t pid) {
     return false;
 }
 
-/* The first such process; 0: none. */
+/* Returns the first process that the program forked and that has no record; 0: none. */
 static pid_t find(const struct hd_record *table, const struct stat *record, pid_t reporter) {
     DIR *dir = opendir("/proc");
     pid_t own = getpid(), pid = 0;
     uint64_t started = proc_stat(own).started_boot_ns;
     for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
         pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
-        /* Older processes are skipped: a read of `maps` locks the process's memory map. */
+        /* Skips processes older than the runner, since a read of `maps` locks a process's memory map. */
         if (at > 0 && at != own && at != reporter && proc_stat(at).started_boot_ns >= started &&
             maps(at, record) && !is_in_table(table, at)) {
             pid = at;

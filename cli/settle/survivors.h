@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds a process that an ended program left running, such as a daemon. The runner's main thread; may sleep
- * 0.2 s.
+ * Finds a process that a program left running when it ended, such as a daemon. On the runner's main thread;
+ * may sleep 0.2 s.
  */
 #ifndef CLI_SURVIVORS_H
 #define CLI_SURVIVORS_H
@@ -10,8 +10,8 @@
 
 #include "cli/settle/run_result.h"
 
-/* A process that the program forked, that still runs and that has no record; 0: none found. `reporter` maps
- * the records too, and does not count. */
+/* Returns a process that the program forked, that still runs, and that has no record. 0: none found.
+ * `reporter`: the reporter's process id. The reporter maps the records too, and does not count. */
 pid_t survivors_find(const struct run_result *r, pid_t reporter);
 
 #endif

@@ -18,8 +18,8 @@
 #include "record/uuid.h"
 #include "report/spool.h"
 
-#define PAUSE_NS \
-    (10 * HD_NS_PER_MS) /* after each report: limits the CPU time that a hostile program can cost */
+/* The pause after each report. It limits the CPU time that a hostile program can cost. */
+#define PAUSE_NS (10 * HD_NS_PER_MS)
 #define LAST_WAIT_NS (2 * HD_NS_PER_S)
 #define STACK_BYTES (2u * 1024 * 1024)
 
@@ -31,7 +31,7 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     char text[37];
     hd_uuid_text(t->decided->session, text);
     bool is = strcmp(text, session) == 0;
-    for (unsigned i = 1; !is && i < HD_RECORDS; i++) { /* children chose their sessions */
+    for (unsigned i = 1; !is && i < HD_RECORDS; i++) { /* children have sessions of their own */
         uint8_t id[HD_UUID_BYTES];
         memcpy(id, t->records[i].options.session, sizeof id);
         hd_uuid_text(id, text);
@@ -40,7 +40,7 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     return is;
 }
 
-/* True: a UUID of version 7. The id becomes a file's name, so nothing else is safe. */
+/* True: a UUID of version 7. The id becomes a file's name, so any other text is dangerous. */
 static bool is_id(const char *id) {
     static const char form[] = "xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx";
     for (size_t i = 0; i < sizeof form; i++) {
@@ -52,7 +52,7 @@ static bool is_id(const char *id) {
     return true;
 }
 
-/* True for a new report within the limit, and for an update of a report of the same session. */
+/* True for a new report within TAKE_REPORTS_MAX, and for an update of a report of the same session. */
 static bool may_be_written(struct take_reports *t, const char *path, const json_t *report) {
     if (access(path, F_OK) != 0) {
         return atomic_fetch_add(&t->counts->taken, 1) < TAKE_REPORTS_MAX;
@@ -83,7 +83,7 @@ static void write_report(struct take_reports *t, const char *text, size_t bytes)
     json_decref(report);
 }
 
-/* Copies the text before checking it: the program may change the text at any time. */
+/* Copies the text before it is checked, because the program may change the text at any time. */
 static void take_one(struct take_reports *t) {
     size_t bytes = atomic_load(&t->outbox->bytes);
     char *copy = bytes <= HD_OUTBOX_TEXT_BYTES ? malloc(bytes + 1) : NULL;
@@ -129,7 +129,8 @@ void take_reports_end(struct take_reports *t) {
     if (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL) {
         take_one(t);
     }
-    uint32_t empty = HD_OUTBOX_EMPTY; /* surviving children then find the outbox in use */
+    /* Closes the outbox: a child that survives finds it in use. */
+    uint32_t empty = HD_OUTBOX_EMPTY;
     atomic_compare_exchange_strong(&t->outbox->state, &empty, HD_OUTBOX_FILLING);
 }
 

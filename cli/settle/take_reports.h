@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Writes into the spool the reports of a watched process that has no right to write itself (record/outbox.h).
- * The program can write every byte of them. So a report must be of this run, and can replace only a report of
- * this run.
+ *
+ * Takes reports from the outbox (record/outbox.h) and writes them into the spool. They come from a watched
+ * process that has no right to write into the spool. The program can write every byte of them. So a report
+ * must be of this run, and can replace only a report of this run.
  */
 #ifndef CLI_TAKE_REPORTS_H
 #define CLI_TAKE_REPORTS_H
@@ -11,29 +12,31 @@
 
 #include "record/record.h"
 
-#define TAKE_REPORTS_MAX 100 /* of one run: more would displace the reports of other runs */
+/* the most new reports of one run; more would displace the reports of other runs */
+#define TAKE_REPORTS_MAX 100
 
 struct take_counts {
-    atomic_uint taken, failed; /* reports; `failed` counts complete reports only */
-    atomic_int error;          /* errno value of the first failure */
+    /* The number of new reports, and the number of complete reports that could not be written. */
+    atomic_uint taken, failed;
+    atomic_int error; /* the errno value of the first failed write */
 };
 
 struct take_reports {
     const struct hd_record *records;         /* shared with the program */
     struct hd_outbox *outbox;                /* shared with the program */
-    const struct hd_record_options *decided; /* the runner's own */
+    const struct hd_record_options *decided; /* the options that the runner set */
     struct take_counts *counts;              /* of the run */
 };
 
 void take_reports_init(struct take_reports *t, struct hd_record *records,
                        const struct hd_record_options *decided, struct take_counts *counts);
-/* Starts a thread of the reporter that takes reports until the reporter ends. `t` must stay valid as long.
- * Without a thread such reports are lost. */
+/* Starts a thread of the reporter, which takes reports until the reporter ends. `t` must stay valid until
+ * then. If the thread cannot start, such reports are lost. */
 void take_reports_start(struct take_reports *t);
-/* In the runner, after the program's end: waits up to 2 s until the reporter has taken the last report, else
- * takes it. Then closes the outbox. */
+/* Called by the runner after the program's end. Waits up to 2 s until the reporter has taken the last report;
+ * if it has not, takes the report. After that closes the outbox. */
 void take_reports_end(struct take_reports *t);
-/* Adds failed writes to the runner's private copy of the record. */
+/* Adds the number of failed writes to the runner's private copy of the record. */
 void take_reports_count(const struct take_counts *counts, struct hd_record *record);
 
 #endif
