@@ -29,7 +29,7 @@ static uint64_t namespace_of(const char *pid, const char *kind) {
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* True: process `pid` has the id from the record in the owner's PID namespace. */
+/* True: in the owner's PID namespace, process `pid` has the id that the record contains. */
 static bool has_owner_id(const char *pid, const struct hd_record *c) {
     uint64_t space = atomic_load(&c->owner.pid_namespace);
     return space != 0 && namespace_of(pid, "pid") == space &&
@@ -57,7 +57,7 @@ static bool is_dead(pid_t pid) {
     return proc_stat(pid).state == 'Z' && proc_number(pid, "Threads:", 10) <= 1;
 }
 
-/* Searches /proc for the owner, if the owner is in another PID namespace. */
+/* Searches /proc for an owner that belongs to another PID namespace. 0: the owner is dead. */
 static pid_t find(const struct hd_record *c) {
     pid_t found = 0;
     DIR *dir = opendir("/proc");

@@ -153,11 +153,12 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
     }
     bool fits = (size_t)st.st_size == ORPHAN_TABLE_BYTES;
     struct hd_record *table = fits ? malloc(ORPHAN_TABLE_BYTES) : NULL;
+    /* A living program must find the lock free, so is_alive_unlocked comes before the lock. It comes again
+     * after the lock, because the table may have changed meanwhile. */
     if (fits && table == NULL) {
         rc = -ENOMEM;
-    } else if (read_table(fd, table) &&
-               !is_alive_unlocked(table) /* a living program must find the lock free */ &&
-               flock(fd, LOCK_EX | LOCK_NB) == 0 && read_table(fd, table) && !is_alive_unlocked(table)) {
+    } else if (read_table(fd, table) && !is_alive_unlocked(table) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+               read_table(fd, table) && !is_alive_unlocked(table)) {
         rc = settle_locked(fd, table, path, spool, quiet);
     }
     free(table);

@@ -193,7 +193,7 @@ static const struct hd_record *last_of(const struct run_result *r, bool *loop_se
 }
 
 static bool is_crash(int by, bool hung) {
-    /* a watchdog, for example systemd's, has ended a program that hung */
+    /* a signal of a watchdog, for example systemd's, that ends a program in a hang */
     bool watchdog = by == SIGABRT && hung;
     return !watchdog && (by == SIGSEGV || by == SIGBUS || by == SIGILL || by == SIGFPE || by == SIGABRT ||
                          by == SIGSYS || by == SIGTRAP);
@@ -230,7 +230,7 @@ void previous_note(struct previous *p, const struct run_result *r, unsigned repo
         if (p->strange) {
             unlink(p->path);
         }
-        /* Another run may have made the file since, and ended: then this file is opened. */
+        /* If another run has made the file since, and has ended, this opens that file. */
         take(p, true);
     }
     if (p->fd >= 0) {

@@ -39,7 +39,8 @@ void previous_begin(struct previous *p);
  * run. */
 void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed);
 
-/* For a record that was settled after its runner died. Stores that the program died in a hang. */
+/* For a record that was settled after its runner died. Writes into the line that the program died in a
+ * hang. */
 void previous_note_fatal_hang(const char *spool, const char *name);
 
 /* For a run without a runner. Removes the line, since no process will store how this run ends. */

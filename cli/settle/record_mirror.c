@@ -93,7 +93,7 @@ static bool has_open_hang(const struct hd_record *c) {
  * always copies record 0, because it has the file's version. */
 static void copy_one(struct record_mirror *m, int fd, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
-    m->copy.options.exec_mode = 1; /* the next run settles the file like one of --exec */
+    m->copy.options.exec_mode = 1; /* so that the next run settles the file, as after a run with --exec */
     atomic_store(&m->copy.runner.mirrored_ns, now);
     if (!open) {
         atomic_store(&m->copy.owner.pid, 0);

@@ -358,7 +358,8 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
         settle(c, death, last && !WCOREDUMP(r->status) ? r->ended_ns : 0,
                last ? used_until(c, r->ended_ns) : recorded_ns(c), of_child ? NULL : previous_end, dropped);
         if (!of_child && atomic_load(&c->loop.certainty) != HD_RECORD_NO_LOOP) {
-            /* Only one session report gets it, even if several programs of the process had a loop. */
+            /* Only one session report gets `previous_end`, even if several programs of the process had a
+             * loop. */
             previous_end = NULL;
         }
         if (i > 0) {

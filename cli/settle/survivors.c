@@ -77,6 +77,7 @@ pid_t survivors_find(const struct run_result *r, pid_t reporter) {
     if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record, reporter) == 0) {
         return 0;
     }
-    usleep(END_WAIT_MS * 1000); /* many children end soon after their parent, as in a double fork */
+    /* waits, because many children end soon after their parent, as in a double fork */
+    usleep(END_WAIT_MS * 1000);
     return find(r->record, &record, reporter);
 }

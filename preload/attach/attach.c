@@ -57,7 +57,7 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
     hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait};
     hd_wait_table_self = t;
     hd_named_init(r);
-    (void)hd_attach_has_same_root(); /* the first call stores the root folder */
+    (void)hd_attach_has_same_root(); /* stores the root folder, since it is the first call */
     if (t == NULL) {
         atomic_store(&r->status.unwatched, HD_UNWATCHED_FAILED);
     } else if (needs_single_threaded || hd_main_program_imports(names, sizeof names / sizeof names[0])) {
@@ -132,7 +132,8 @@ static bool claim_start(void) {
 static struct hd_wait_table *first_wait(void) {
     struct hd_wait_table *t = hd_wait_table_self;
     if (t->named) {
-        /* The watch of this named thread has ended, or the process is a forked child. */
+        /* Either the watch of this named thread has ended, or the process is a forked child. The thread's
+         * table is not used any more. */
         hd_wait_table_self = NULL;
         return NULL;
     }

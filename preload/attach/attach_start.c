@@ -123,7 +123,7 @@ void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
     struct hd_run *run;
     const struct hd_ports ports = {.recogniser = hd_attach_recogniser(t, r),
                                    .exceeds = hd_attach_end_on_monitor};
-    /* The program has changed its root folder, so the spool's path means another folder. */
+    /* The program has changed its root folder, so the spool's path means another folder. No watch starts. */
     if (!hd_attach_has_same_root()) {
         give_up(HD_UNWATCHED_ROOT);
         return;
@@ -149,7 +149,7 @@ void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
     restarts->start_took_ns = hd_os_now_ns() - began_ns;
     uint32_t starting = HD_ATTACH_STARTING;
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &starting, HD_ATTACH_WATCHED)) {
-        /* Another thread has installed a seccomp filter meanwhile. */
+        /* Another thread has installed a seccomp filter during the start, so the watch ends again. */
         (void)hd_attach_stop();
         atomic_store(&r->status.unwatched, HD_UNWATCHED_FILTER);
     }

@@ -12,7 +12,9 @@ static int own_pid;
 static uint32_t *not_wiped;
 
 void hd_attach_set_own(void) {
-    static uint32_t without_memory = 1; /* a forked child reads 1 too: then the pid decides */
+    /* Used if there is no memory that a fork wipes. A forked child also reads 1 here, so only the pid
+     * distinguishes it. */
+    static uint32_t without_memory = 1;
     if (not_wiped == NULL) {
         not_wiped = hd_os_memory_take(sizeof *not_wiped);
     }

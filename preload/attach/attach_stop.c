@@ -97,7 +97,7 @@ void hd_attach_end_on_monitor(bool filtered) {
     uint32_t watched = HD_ATTACH_WATCHED;
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &watched,
                                         filtered ? HD_ATTACH_NEVER : HD_ATTACH_ENDING)) {
-        return; /* a thread of the program ends the watch at the same time */
+        return; /* a thread of the program ends the watch at the same time, so this does nothing */
     }
     hd_attach_state.waits->watch = NULL;
     if (filtered) { /* from now on no code of ours may make a system call on a thread of the program */

@@ -65,7 +65,7 @@ void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
         ours.ids = own_ids();
     }
-    /* 0 in a child that was forked during the change: the child keeps 0. */
+    /* The counter is 0 in a child that was forked during the change. In this case it stays 0. */
     uint32_t changes = atomic_load(&hd_follow_id_changes);
     while (changes != 0 && !atomic_compare_exchange_weak(&hd_follow_id_changes, &changes, changes - 1)) {
     }
@@ -131,7 +131,7 @@ static bool is_at_a_disk(int tid) {
     return n > 0 && text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) != SYS_futex;
 }
 
-/* True: a disk blocks the worker for DISK_WAIT_NS. */
+/* True: a disk still blocks the worker after DISK_WAIT_NS. */
 static bool worker_is_stuck(void) {
     const struct hd_run *run = hd_run_current();
     int tid = run != NULL ? hd_thread_id_tid(atomic_load(&run->channel.threads.worker)) : 0;

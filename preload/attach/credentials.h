@@ -19,8 +19,8 @@ void hd_attach_store_rights(void);
 
 /* The kinds of rights that a thread can give up. */
 enum hd_given_up {
-    HD_GAVE_UP_CAPABILITIES, /* capabilities, or user and group ids by a raw system call */
-    HD_GAVE_UP_GROUPS,       /* supplementary groups, by a raw system call */
+    HD_GAVE_UP_CAPABILITIES, /* capabilities; or user or group ids, changed by a raw system call */
+    HD_GAVE_UP_GROUPS,       /* supplementary groups, changed by a raw system call */
     HD_GAVE_UP_BOUNDED,      /* capability `number`, dropped from the bounding set */
     HD_GAVE_UP_AMBIENT,
     HD_GAVE_UP_NEW_PRIVS,

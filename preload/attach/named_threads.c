@@ -56,7 +56,7 @@ static void thread_ends(void *of) {
     uint32_t use = atomic_load(&p->use), on = WATCHED;
     hd_wait_table_self = NULL;
     if (use != WATCHED && use != FORGOTTEN) {
-        /* The process is a forked child, where the kernel has wiped the slot. */
+        /* In a forked child the kernel has wiped the slot, so there is nothing to end. */
         return;
     }
     /* Read before the slot becomes ENDED, because another thread may get the slot after that. */
@@ -129,7 +129,7 @@ static bool watch(const char *name, uint64_t now_ns) {
     p->waits->loop = &w->loop;
     p->waits->watch = w;
     if (!atomic_compare_exchange_strong(&p->use, &claimed, WATCHED)) {
-        /* The slot has become FORGOTTEN: the run has ended, and maybe another one has started. */
+        /* The slot has become FORGOTTEN, because the run has ended meanwhile. So this watch ends too. */
         p->waits->watch = NULL;
         hd_watch_remove(run, w);
         return false;

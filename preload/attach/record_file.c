@@ -186,7 +186,7 @@ static struct hd_record *take_from(int fd, unsigned long number) {
 }
 
 struct hd_record *hd_record_file_take_for_child(const struct hd_record *parent) {
-    file.high_fd = 0; /* the descriptor belongs to the parent */
+    file.high_fd = 0; /* the descriptor is the parent's, and this child does not use it */
     struct hd_record *r = file.follow ? take(file.table, NULL) : NULL;
     if (r != NULL && parent != NULL) {
         memcpy(r->options.app_name, parent->options.app_name, sizeof r->options.app_name);
@@ -212,7 +212,7 @@ struct hd_record *hd_record_file_take(const char *text) {
     int fd =
         text[0] == '/' ? hd_os.open_at(AT_FDCWD, text, O_RDWR | O_CLOEXEC, 0) : (int)strtol(text, &end, 10);
     if (fd < 3) {
-        return NULL; /* descriptors 0 to 2 are the program's */
+        return NULL; /* descriptors 0 to 2 are the program's, so `text` is wrong */
     }
     bool has_number = end != NULL && *end == ':';
     struct hd_record *found = take_from(fd, has_number ? strtoul(end + 1, NULL, 10) : HD_RECORDS);

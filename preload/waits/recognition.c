@@ -54,11 +54,12 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     bool waited = order != atomic_load_explicit(&done->order, memory_order_relaxed);
     struct hd_loop *loop = t->loop;
     if (loop == NULL) {
-        return false; /* the watch of this thread is just starting */
+        return false; /* there is no loop, because the watch of this thread is just starting */
     }
     bool certain = atomic_load_explicit(&loop->found.certain, memory_order_relaxed);
     uint64_t judged_ns = atomic_load_explicit(&done->judged_ns, memory_order_relaxed);
-    /* A wait in this turn may show that the program has left the loop. */
+    /* While a turn runs, a wait may show that the program has left the loop. So judgements are more frequent
+     * than while the loop is idle. */
     if (certain && !is_idle(loop)) {
         bool soon = atomic_load_explicit(&done->again_soon, memory_order_relaxed);
         return now_ns - judged_ns >= (soon ? CLOSED_AGAIN_NS : TURN_EVERY_NS);
@@ -66,7 +67,8 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     if (certain) {
         return waited && now_ns - judged_ns >= CERTAIN_EVERY_NS;
     }
-    /* The loop waits again. If it has evidence, a judgement now makes it certain. */
+    /* True if the loop waits again since a judgement found it idle. If the loop has evidence, a judgement now
+     * makes it certain. */
     bool returned =
         order != 0 && order != atomic_load_explicit(&done->idle_order, memory_order_relaxed) && is_idle(loop);
     return waited || returned || judged_ns == 0;
@@ -116,7 +118,8 @@ static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) 
         uint64_t first = atomic_load_explicit(&entry->sums.first_began, memory_order_acquire);
         uint64_t ended = atomic_load_explicit(&entry->sums.ended, memory_order_acquire);
         if (!hd_recognition_is_current(known, entry)) {
-            continue; /* the thread has given the entry a new key meanwhile */
+            /* The thread has given the entry a new key meanwhile, so these sums are another wait's. */
+            continue;
         }
         uint64_t ago_ns = ended < now ? hd_ticks_to_ns(now - ended, rate) : 0;
         /* The counter and the clock may differ after a suspend, so `ago_ns` may be too large. Never goes back
@@ -227,7 +230,8 @@ static void write_verdicts(struct hd_wait_table *t, bool changed) {
         uint8_t verdict = (uint8_t)hd_judge_verdict(&g->judge, &known->seen);
         if (atomic_load_explicit(&entry->verdict, memory_order_relaxed) != verdict) {
             atomic_store_explicit(&entry->verdict, verdict, memory_order_seq_cst);
-            /* The thread has changed the key meanwhile, and this verdict is on the old key. */
+            /* The thread has changed the key meanwhile. This verdict is on the old key, so it is taken
+             * back. */
             if (!hd_recognition_is_current(known, entry)) {
                 atomic_store_explicit(&entry->verdict, HD_WAIT_UNKNOWN, memory_order_seq_cst);
             } else if (verdict == HD_WAIT_IDLE && !changed) {
@@ -334,8 +338,8 @@ void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools) {
     struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
     if (t->loop == NULL) {
-        /* The judgement is due for another thread's table. The watch of this thread is just starting, or got
-         * no memory. */
+        /* There is no loop to judge. The watch of this thread is just starting, or got no memory. The
+         * judgement is due for another thread's table. */
         return;
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);

@@ -39,7 +39,7 @@ void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools
     if (hd_recognition_is_current(&found, entry) && copy->uses % 2 == 0) {
         *known = found;
         atomic_store_explicit(&entry->resolved, 1, memory_order_seq_cst);
-        /* The thread has given the entry a new key meanwhile. */
+        /* The thread has given the entry a new key meanwhile, so the worker does not know this entry. */
         if (!hd_recognition_is_current(known, entry)) {
             atomic_store_explicit(&entry->resolved, 0, memory_order_seq_cst);
         }
@@ -92,8 +92,8 @@ void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_to
             atomic_load_explicit(&t->entry[i].sums.waits, memory_order_relaxed) != known->counted_waits &&
             hd_open_files_set(tools->proc_fd, thread, &known->descriptors, &now)) {
             known->seen.set = now;
-            /* A blocking call closes its files, but its wait stays a call's. So their kinds are not read
-             * again. */
+            /* Once a wait is known as a blocking call's, its kinds are not read again. The call may have
+             * closed its files by now, and their kinds would show something else. */
             if (hd_wait_seen_evidence(&known->seen) != HD_WAIT_EVIDENCE_CALL) {
                 read_kinds(tools, thread, &known->descriptors, &known->seen);
             }

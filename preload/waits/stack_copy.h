@@ -17,7 +17,7 @@
 struct hd_stack_copy {
     /* index of the wait's entry in the wait table, and the entry's `uses` (wait_table.h) */
     uint32_t entry, uses;
-    uint32_t bytes; /* the number of bytes in `stack` */
+    uint32_t bytes; /* the number of bytes in `stack` that are copied */
     bool blocks;    /* true: the wait's timeout is not zero */
     bool coroutine; /* true: the stack pointer is outside of the thread's own stack */
     struct hd_wait_descriptors descriptors;

@@ -80,7 +80,7 @@ INSIDE_A_CALL SLOW_PATH static void store_descriptors(struct hd_wait_entry *entr
     entry->descriptors.epoll_generation = call->epoll_generation;
     entry->descriptors.fds = 0;
     store_descriptor(entry, call->epoll);
-    /* The kernel refuses a count that is too large. This code only limits it. */
+    /* The kernel refuses an `n` that is too large. This loop only limits it. */
     for (uint64_t i = 0;
          call->poll != NULL && i < call->n && i < FD_SETSIZE && entry->descriptors.fds < HD_WAIT_FDS; i++) {
         store_descriptor(entry, call->poll[i].fd);
@@ -247,8 +247,8 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_wait_table *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (watch == NULL) {
-        /* The wait does not count, or this is a forked child, whose table the kernel wiped during the
-         * wait. */
+        /* No watch: the wait does not count, or the process is a forked child, whose table the kernel wiped
+         * during the wait. */
         return;
     }
     struct hd_wait_entry *entry = w->entry;
@@ -278,7 +278,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
 }
 
 INSIDE_A_CALL SLOW_PATH void hd_wait_jumped(struct hd_wait_table *t) {
-    end_slow_path(t); /* the jump has left the slow path too */
+    end_slow_path(t); /* the jump may leave the slow path, so the flag is cleared */
     if (t->watch == NULL) {
         return;
     }

@@ -135,7 +135,8 @@ static inline uint64_t hd_wait_loop_begin(struct hd_wait_table *t) {
 
 static inline void hd_wait_loop_end(struct hd_wait_table *t, struct hd_wait_entry *entry, uint64_t began) {
     struct hd_watch *watch = t->watch;
-    /* NULL: the watch has ended. Or this is a forked child, whose table the kernel wiped during the wait. */
+    /* NULL: the watch has ended, or the process is a forked child, whose table the kernel wiped during the
+     * wait. */
     if (watch != NULL) {
         hd_wait_sum(t, entry, began, hd_loop_after_wait(&watch->loop));
     }

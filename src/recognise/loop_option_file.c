@@ -12,8 +12,8 @@
 #include "image/elf_file.h"
 #include "os/os.h"
 
-/* The most occurrences of a name in the table of names that are tried. A name occurs more than once if longer
- * names end with it. */
+/* The code tries at most this number of occurrences of a name in the table of names. A name occurs more than
+ * once if longer names end with it. */
 #define OFFSETS_MAX 16u
 
 struct offsets {

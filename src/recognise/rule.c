@@ -289,7 +289,8 @@ void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns) {
 
 static void change_set(struct hd_group_files *f, const struct hd_set *set) {
     hd_set_intersect(&f->common, set);
-    /* The wait has no file in common with the earlier ones. */
+    /* If the wait has no file in common with the earlier ones, the loop waits for new files: they replace the
+     * old. */
     if (f->common.count == 0) {
         f->common = *set;
         f->fewest = set->count;

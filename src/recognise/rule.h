@@ -41,14 +41,14 @@ struct hd_rule_group {
     struct hd_group_sums {
         uint64_t waits, waited_ns;
     } sums;
-    /* Numbers of waits, in the order of all waits of the thread. */
+    /* The thread numbers its waits in their order. */
     struct hd_group_order {
-        /* its first wait; if known, the time when this wait began instead of the number */
+        /* The number of the group's first wait. If known, the time when this wait began instead. */
         uint64_t first;
-        uint64_t last;     /* its last wait */
-        uint64_t last_own; /* its last wait from `sites.own` */
+        uint64_t last;     /* the number of the group's last wait */
+        uint64_t last_own; /* the number of the group's last wait from `sites.own` */
     } order;
-    uint64_t last_ns; /* the time when its last wait ended */
+    uint64_t last_ns; /* the time when the group's last wait ended */
 };
 
 struct hd_rule_state {
@@ -56,7 +56,7 @@ struct hd_rule_state {
     uint32_t loop; /* index of the loop's group in `group`; HD_RULE_NONE: no loop is known */
     /* The number of times that `loop` has changed. Each change makes all earlier verdicts void. */
     uint64_t changes;
-    bool certain; /* true: the loop is certain */
+    bool certain;
     /* Start of the time in which `loop` is the loop and the thread does not block outside of the loop's
      * turn. */
     uint64_t since_ns;
