@@ -17,8 +17,8 @@
  * program's buffers only after the worker has ended. */
 #define LAST_WAIT_NS (5 * HD_NS_PER_S)
 
-/* A start zeroes so many bytes of the memory of the run before. Threads that have not yet seen the stop may
- * still read the rest. */
+/* The number of bytes that a start zeroes in the memory of the run before. Threads that have not yet seen the
+ * stop may still read the rest. */
 #define ZEROED_BYTES offsetof(struct hd_instance, run.watches.entering)
 _Static_assert(ZEROED_BYTES % 8 == 0, "hd_os_memory_clear()");
 

@@ -24,7 +24,8 @@ struct hd_ping {
     _Atomic uint32_t posting; /* a futex word: 1 while `post` is running */
     _Atomic uint32_t number;  /* the number of the newest ping */
     /* True: the newest ping has no answer yet. Only one thread may mark the loop at a time. The answering
-     * thread may until it clears this member, and the pinging thread from there until its next post. */
+     * thread may do so until it clears this member. The pinging thread may do so from there until its next
+     * post. */
     _Atomic bool pending;
 };
 

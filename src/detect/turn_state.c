@@ -125,10 +125,10 @@ static void back_off(struct hd_turn_state *s, const struct hd_look *look, const 
 
 /* Returns a time shift for the next sample, between minus half and plus half of an interval. A program may
  * work periodically: a timer of 10 ms, or frames. Samples at equal distances would always show the same part
- * of that period. So each sample comes early or late by such a shift, and the next one counts from it. With
- * shifts of only a tenth of an interval, dozens of samples in a row would show the same part. The price is
- * small: a boundary between two functions is missed by 16 ms on average (root of the mean square) and not
- * by 14. */
+ * of that period. So each sample comes early or late by such a shift, and the next sample counts from this
+ * one. With shifts of only a tenth of an interval, dozens of samples in a row would show the same part. The
+ * price is small: a boundary between two functions is missed by 16 ms on average (root of the mean square)
+ * and not by 14. */
 static uint64_t off_the_beat(uint64_t sampled_ns, uint64_t interval_ns) {
     uint64_t mixed = sampled_ns * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return (mixed * interval_ns >> 32) - interval_ns / 2;
@@ -149,8 +149,8 @@ static bool sample_due(struct hd_turn_state *s, const struct hd_look *look, cons
         return true;
     }
     if (look->moved && !s->forced) {
-        /* A thread may run between all looks and still have the same stack. It gets such an early sample
-         * only once, so that the back-off works for it too. */
+        /* A thread may run between all looks and still have the same stack. The back-off is for such a thread
+         * too, so the thread gets an early sample only once. */
         s->forced = true;
         return true;
     }

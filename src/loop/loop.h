@@ -154,8 +154,8 @@ static inline uint64_t hd_loop_turn_start(const struct hd_loop *l, uint64_t word
  * wakes the monitor. Async-signal-safe. */
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks);
 
-/* Adds to a variable that only the owner writes: without a lock, and in one instruction if the CPU has such
- * a one. */
+/* Adds to a variable that only the owner writes: without a lock, and in one instruction if the CPU can do so.
+ */
 #if defined(__x86_64__)
 #define HD_OWNER_ADD(field, amount) __asm__("addq %1, %0" : "+m"(field) : "er"((uint64_t)(amount)) : "cc")
 #else
@@ -203,9 +203,9 @@ uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
 
 /* The quick marks take some 10 ns, so each instruction counts. All but the common case is a tail call. A
  * turn's length is stored when the turn ends, and added to the sums when the next turn ends, before that
- * mark reads the clock. The sum then does not wait for a clock read, which is slow, because the CPU first
- * completes all instructions before it. (A sum at the start of the next turn cost 12.7 ns a mark instead
- * of 11.9.) On the loop's thread. Async-signal-safe. They return the time of the mark in ticks. */
+ * mark reads the clock. So the sum waits for no clock read, which a CPU does only after all earlier
+ * instructions. (A sum at the start of the next turn cost 12.7 ns a mark instead of 11.9.) On the loop's
+ * thread. Async-signal-safe. Each quick mark returns its time in ticks. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
     hd_loop_turn_account(l);
     /* keeps the compiler from moving the clock read before the sums */

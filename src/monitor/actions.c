@@ -5,8 +5,8 @@
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-/* The process's CPU time is read some time after the turn's end. Up to this time it counts as the CPU time
- * at the end. */
+/* The longest time between a short turn's end and the read of the process's CPU time. If it takes longer,
+ * that CPU time does not count as the one at the turn's end. */
 #define OVER_NS (50 * HD_NS_PER_MS)
 
 static void untrack(struct hd_look_state *s) {

@@ -9,7 +9,8 @@
 
 #include "base/types.h"
 
-#define HD_BUDGET_SPREAD 4 /* the time between samples is so many times as long while the budget is spent */
+/* while the monitor is over its budget, it multiplies the time between samples by this */
+#define HD_BUDGET_SPREAD 4
 
 struct hd_allowance {
     int64_t left_ns;

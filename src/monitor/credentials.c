@@ -6,7 +6,7 @@
 #include "watch/follow.h"
 
 #define PARKED_NS (1 * HD_NS_PER_S)
-/* A check may come so much early, so that it shares the wake of a loop that runs each second. */
+/* A check may come this much early, so that it shares the wake of a loop that runs each second. */
 #define EARLY_NS (100 * HD_NS_PER_MS)
 #define RUNNING_NS (2 * HD_NS_PER_S)
 

@@ -12,7 +12,7 @@
 /* Opens the socket. The monitor calls it as it starts, before the program may change its root folder. */
 void hd_keep_alive_open(struct hd_monitor *m);
 
-/* Sends a message after a look, where one is due and no loop hangs. */
+/* Call it after a look: sends a message if one is due and no loop hangs. */
 void hd_keep_alive_step(struct hd_monitor *m);
 
 /* When the next message is due. HD_NEVER: a loop hangs, or no messages are sent at all. */

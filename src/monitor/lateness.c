@@ -16,9 +16,9 @@ static bool may_read_memory(void) {
     return hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&byte, &copy, 1) == 1;
 }
 
-/* Also says how many seccomp filters the process has. In the preload, the runner has tried the handler's
- * system calls under them. The library cannot know which calls a filter forbids, so it counts any filter as
- * unknown. */
+/* Also passes the number of the process's seccomp filters to src/capture. In the preload, the runner has
+ * tried the handler's system calls under them. The library cannot know which calls a filter forbids, so it
+ * counts any filter as unknown. */
 void hd_lateness_open(struct hd_monitor *m) {
     struct hd_thread_files own;
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
@@ -85,8 +85,8 @@ void hd_lateness_read_thread(struct hd_look_state *s) {
     }
 }
 
-/* Returns how much of the time since the last look is unexplained, for a thread that was in the same
- * turn then. A part is explained: the time that the thread ran, or the time that the monitor waited,
+/* Returns how much of the time since the last look is unexplained, for a thread that the last look found in
+ * the same turn. A part is explained: the time that the thread ran, or the time that the monitor waited,
  * whichever is longer. */
 static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *before,
                             const struct hd_sched *now) {

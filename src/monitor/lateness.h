@@ -21,8 +21,8 @@ uint64_t hd_lateness_own_delay(struct hd_monitor *m);
 /* Fills m->now, at the start of a look. */
 void hd_lateness_start_look(struct hd_monitor *m, uint64_t now_ns);
 
-/* Call it at the end of a look. `next_ns`: when the next look is due. Returns a corrected time: at once if
- * this look took long, because the next look must see what has happened meanwhile. */
+/* Call it at the end of a look. `next_ns`: when the next look is due. Returns `next_ns`. If this look took
+ * long, returns a time that is over, because the next look must see at once what has happened meanwhile. */
 uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns);
 
 /* Says that the next look's lateness cannot be known, because the monitor sleeps without a time limit. */

@@ -78,7 +78,8 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
 }
 
 /* Copies the late stack into the ring if there is free space, although the worker could read it in place.
- * The reason: the next sample follows at once, and if its answer is late too, it needs that buffer. */
+ * The reason: the next sample follows at once, and if that sample's answer is late too, the answer needs the
+ * same buffer. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_capture taken;
     if (hd_capture_late(&s->target, &taken) == 0) {

@@ -108,7 +108,7 @@ static void find_end(const struct hd_monitor *m, struct hd_look_state *s, const 
         set_end(look, marked_ns(m, view));
     } else if (s->turn.phase == HD_TURN_RUNNING && !view->running &&
                look->start_ticks == s->turn.start_ticks) {
-        look->ended_known = true; /* this look is late: the turn has ended before it was tracked */
+        look->ended_known = true; /* this look came too late: the turn has ended before it was tracked */
     }
 }
 

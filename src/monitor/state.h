@@ -108,8 +108,9 @@ struct hd_ring_use {
     uint32_t followed; /* the number of turns whose start was sent and whose end was not */
     /* The worker uses the buffer of a signalled thread's stack until it has read the ring up to here. */
     uint64_t in_place_until;
-    uint64_t woken_until; /* where in the ring the last sample ends for which the worker was woken */
-    uint64_t woken_ns;    /* when the worker was last woken */
+    /* position in the ring: the end of the last sample for which the worker was woken */
+    uint64_t woken_until;
+    uint64_t woken_ns; /* when the worker was last woken */
 };
 
 /* A pause of watching, by hangdog_pause. */

@@ -41,7 +41,7 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
 void hd_watches_close(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_look_state *s = hd_monitor_look_state(m, w);
     hd_look_last(m, s);
-    atomic_store_explicit(&w->loop.flags, 0, memory_order_seq_cst); /* so that marks no longer wake us */
+    atomic_store_explicit(&w->loop.flags, 0, memory_order_seq_cst); /* so that no mark wakes the monitor */
     if (s->target.watched) {                                        /* false: the watch was never opened */
         hd_totals_add(m, &m->ended, s);
         hd_target_close(&s->target);

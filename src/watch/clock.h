@@ -36,8 +36,8 @@ static inline uint64_t hd_clock_at(const struct hd_clock *c, uint64_t ticks) {
     uint64_t rate = atomic_load_explicit(&c->ns_per_tick_32, memory_order_relaxed);
     if (ticks <= c->before_ticks && c->before_ticks != c->first_ticks) {
         bool restarted = c->before_ticks > c->first_ticks;
-        /* A restarted counter reaches the same values a second time. The stamp is from before the restart if
-         * the reading there is nearer to it than the newest one. */
+        /* A restarted counter reaches the same values a second time. So the stamp is from before the restart
+         * if it is nearer to the last reading there than to the newest reading. */
         if (!restarted || (ticks > c->ticks && ticks - c->ticks > c->before_ticks - ticks)) {
             return c->first_ns - hd_ticks_to_ns(c->before_ticks - ticks, rate);
         }

@@ -25,7 +25,7 @@ enum hd_message_type {
     HD_MSG_WAITS,      /* the recogniser has work for the worker */
     HD_MSG_CPU_START,  /* the process was over its CPU limit: the worker finds the thread that used most */
     HD_MSG_CPU_SAMPLE, /* a sample as with SAMPLE, of cpu_thread, which is a watched thread */
-    HD_MSG_CPU_READ,   /* cpu_thread is not watched: read its stack, if it waits */
+    HD_MSG_CPU_READ,   /* cpu_thread is not watched: the worker reads its stack, if that thread waits */
     HD_MSG_CPU_REPORT, /* the process was over its CPU limit for a second period */
     HD_MSG_CPU_DROP,   /* the process was below its CPU limit in the second period */
     HD_MSG_STOP,       /* the last message: the worker finishes */

@@ -42,7 +42,7 @@ struct hd_blocked {
     uint32_t depth; /* the number of frames on the thread's whole stack */
     /* the question: may the thread wait until it is the one to serve the loop's epoll instance? */
     bool in_turn;
-    int32_t epoll; /* the answer: the descriptor of that epoll instance; -1: the thread may not */
+    int32_t epoll; /* the answer: the descriptor of that epoll instance; -1: no */
     bool served;   /* true in a second call, if another thread serves the loop meanwhile */
 };
 

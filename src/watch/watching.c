@@ -94,7 +94,7 @@ static void start_loop(struct hd_run *r, struct hd_watch *w, uint64_t start_ns) 
     w->loop.frames.period_ns = r->settings.frame_period_ns;
 }
 
-/* Takes the new watch back if the monitor has closed all watches before, and does not see this one. Returns
+/* Takes the new watch back if the monitor has closed all watches already and will not see this one. Returns
  * whether it did. */
 static bool take_back(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = HD_WATCH_NEW;
