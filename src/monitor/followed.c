@@ -20,7 +20,7 @@ static bool only_launches(const struct hd_monitor *m, const struct hd_look_state
 /* Returns the turn that the worker shall follow no longer, to follow `next` instead. NULL: there is none.
  * The first choice is a thread whose loop is not found; among several, not the main thread. If `next` is a
  * hang, the second choice is a turn below its threshold. */
-static struct hd_look_state *that_gives_place(struct hd_monitor *m, const struct hd_look_state *next) {
+static struct hd_look_state *turn_to_drop(struct hd_monitor *m, const struct hd_look_state *next) {
     struct hd_look_state *found = NULL;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
@@ -37,13 +37,13 @@ static struct hd_look_state *that_gives_place(struct hd_monitor *m, const struct
     return found;
 }
 
-static bool has_place(struct hd_monitor *m, const struct hd_look_state *next) {
-    struct hd_look_state *gives = m->ring.followed < HD_FOLLOWED_MAX ? NULL : that_gives_place(m, next);
-    if (gives != NULL && hd_ring_free(&m->run->channel.ring) > 2 * HD_RING_RESERVE) {
-        hd_followed_end(m, gives,
+static bool can_follow(struct hd_monitor *m, const struct hd_look_state *next) {
+    struct hd_look_state *dropped = m->ring.followed < HD_FOLLOWED_MAX ? NULL : turn_to_drop(m, next);
+    if (dropped != NULL && hd_ring_free(&m->run->channel.ring) > 2 * HD_RING_RESERVE) {
+        hd_followed_end(m, dropped,
                         &(struct hd_message){.type = HD_MSG_FORGET,
-                                             .loop = gives->watch->index,
-                                             .generation = gives->watch->generation});
+                                             .loop = dropped->watch->index,
+                                             .generation = dropped->watch->generation});
     }
     return m->ring.followed < HD_FOLLOWED_MAX;
 }
@@ -54,7 +54,7 @@ void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_
     message.at_ns = s->turn.start_ns;
     message.thread_sched = (struct hd_message_sched){
         .known = s->first.sched_known, .at_ns = s->first.at_ns, .sched = s->first.sched};
-    s->followed = has_place(m, s) && hd_monitor_send(m, &message);
+    s->followed = can_follow(m, s) && hd_monitor_send(m, &message);
     m->ring.followed += s->followed;
     /* so that the turn's first sample is not proven equal to a sample that the worker does not have */
     hd_target_forget_last(&s->target);

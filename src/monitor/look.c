@@ -63,10 +63,10 @@ static void publish_duration(struct hd_monitor *m, const struct hd_look_state *s
         atomic_store_explicit(&r->open.duration_ns, duration_ns, memory_order_relaxed);
         atomic_store_explicit(&r->status.alive_ns, now_ns, memory_order_relaxed);
     }
-    _Atomic uint64_t *note = atomic_load_explicit(&w->worker.fatal_marker, memory_order_acquire);
-    if (note != NULL &&
+    _Atomic uint64_t *marker = atomic_load_explicit(&w->worker.fatal_marker, memory_order_acquire);
+    if (marker != NULL &&
         atomic_load_explicit(&w->worker.fatal_marker_start_ns, memory_order_relaxed) == s->turn.start_ns) {
-        atomic_store_explicit(note, duration_ns, memory_order_relaxed);
+        atomic_store_explicit(marker, duration_ns, memory_order_relaxed);
     }
 }
 

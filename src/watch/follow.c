@@ -9,9 +9,8 @@
 /* the time between two checks, which is enough for libc to change the ids of all threads */
 #define CHANGE_NS (2 * HD_NS_PER_MS)
 #define CHECKS_MAX 50
-#define ANSWER_NS                                                                            \
-    (150 * HD_NS_PER_MS) /* a worker that has not answered within this time waits for a disk \
-                          */
+/* The longest wait for an answer. A worker that needs longer waits for a disk. */
+#define ANSWER_NS (150 * HD_NS_PER_MS)
 
 /* Each thread has one of its own, because the descriptors are in that thread's descriptor table. */
 static __thread struct {
