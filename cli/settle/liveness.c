@@ -16,8 +16,8 @@
 #include "cli/base/proc.h"
 #include "os/os.h"
 
-/* The two clocks are read one after the other, and one has steps of 10 ms. So their times may differ by this.
- */
+/* CLOCK_MONOTONIC and the boot clock are read one after the other, and a process's start time has steps of 10
+ * ms. So the compared times may be wrong by this. */
 #define SLACK_NS HD_NS_PER_S
 
 /* Returns the inode of a process's namespace of kind "pid" or "time". `pid`: a number or "self". 0: the
@@ -37,8 +37,8 @@ static bool has_owner_id(const char *pid, const struct hd_record *c) {
 }
 
 /* True: the process started after the owner's last sign of life, so the kernel has given the owner's id to
- * it. False also where the times are not known. The boot clock also counts suspends after the last sign of
- * life, so a wrong "true" is unlikely. */
+ * it. False also where the times are not known. The last sign's time on the boot clock is too late if the
+ * machine was suspended since. So a wrong "true" is unlikely. */
 static bool is_reused_id(pid_t here, const struct hd_record *c) {
     char pid[16];
     uint64_t boot_ns, now_ns = hd_os_now_ns(), alive_ns = atomic_load(&c->status.alive_ns);
@@ -46,7 +46,7 @@ static bool is_reused_id(pid_t here, const struct hd_record *c) {
     snprintf(pid, sizeof pid, "%d", (int)here);
     uint64_t began_ns = proc_stat(here).started_boot_ns;
     return began_ns != 0 && hd_os.boot_clock(&boot_ns) == 0 && has_owner_id(pid, c) &&
-           /* a process of another time namespace may have another boot clock */
+           /* only within one time namespace, since another one may have another boot clock */
            namespace_of(pid, "time") == namespace_of("self", "time") &&
            began_ns > last_ns + (boot_ns - now_ns) + SLACK_NS;
 }

@@ -42,8 +42,8 @@ static void check_name(char *name, size_t size) {
     }
 }
 
-/* Takes from the program's record the session, the name and the start. Only a child's record, or the record
- * of a program after exec, may have its own. */
+/* Takes the session, the name and the start from the program's record. A child, and a program after exec,
+ * have values of their own. */
 static void keep_own(struct hd_record_options *to, const struct hd_record_options *own) {
     memcpy(to->session, own->session, sizeof to->session);
     check_id(to->session);

@@ -150,7 +150,8 @@ static int replace_open(const struct hd_record *c, const json_t *report) {
     return report_file_replace(path, report, NULL);
 }
 
-/* Adds, up to the largest JSON integer. The program can store any number, so the sum may be too large. */
+/* Adds `more` to a sum, up to the largest JSON integer. The program can store any number, so the sum may be
+ * too large. */
 static void add_to(_Atomic uint64_t *sum, uint64_t more) {
     uint64_t all = atomic_load(sum);
     atomic_store(sum, more > INT64_MAX || all > INT64_MAX - more ? INT64_MAX : all + more);
@@ -335,8 +336,8 @@ static uint64_t used_until(struct hd_record *c, uint64_t until_ns) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-/* Returns the time of use up to the last sign of life in the record. Only a parent knows when a process
- * ended. */
+/* Returns the time of use up to the last sign of life in the record, because only a parent knows when a
+ * process ended. */
 static uint64_t recorded_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->owner.superseded_ns);
     return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->status.alive_ns));

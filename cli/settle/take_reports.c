@@ -31,7 +31,8 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     char text[37];
     hd_uuid_text(t->decided->session, text);
     bool is = strcmp(text, session) == 0;
-    for (unsigned i = 1; !is && i < HD_RECORDS; i++) { /* children have sessions of their own */
+    /* A child has a session of its own, so its report may have one of these sessions. */
+    for (unsigned i = 1; !is && i < HD_RECORDS; i++) {
         uint8_t id[HD_UUID_BYTES];
         memcpy(id, t->records[i].options.session, sizeof id);
         hd_uuid_text(id, text);

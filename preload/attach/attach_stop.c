@@ -10,8 +10,8 @@
 #include "watch/watching.h"
 
 #define STARTS_WITHOUT_PAUSE 4
-/* The pause before a start is this number of times as long as the last start and stop. So they take at most a
- * twentieth of the time. */
+/* The pause before a start is this number of times as long as the last start and stop together. So starts and
+ * stops take at most a twentieth of the time. */
 #define PAUSE_FACTOR 20
 
 bool hd_attach_stop(void) {

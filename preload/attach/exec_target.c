@@ -11,8 +11,10 @@
 #include "image/libc_version.h"
 #include "os/os.h"
 
-#define INTERPRETERS_MAX 4 /* the kernel's limit for a script whose interpreter is a script, and so on */
-#define HEAD_BYTES 256     /* the number of first bytes of a file by which the kernel decides its format */
+/* A script's interpreter may be a script again. The kernel follows such a row of interpreters up to this
+ * number. */
+#define INTERPRETERS_MAX 4
+#define HEAD_BYTES 256 /* the number of first bytes of a file by which the kernel decides its format */
 /* The size of a line of /proc/locks, such as "1: POSIX  ADVISORY  READ 1234 08:01:5678 0 EOF". */
 #define LOCK_LINE_BYTES 128
 

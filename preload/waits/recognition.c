@@ -10,9 +10,9 @@
 #define TURN_EVERY_NS (1 * HD_NS_PER_S)     /* in a turn */
 /* in a turn, after the first judgement that found the program out of the loop */
 #define CLOSED_AGAIN_NS (200 * HD_NS_PER_MS)
-/* Before a thread uses the loop's epoll instance, it may wait for it in a condition variable. Its stack then
- * has two or three frames of libc more than the loop's wait has. A difference of up to this number means the
- * same place in the turn. */
+/* A thread may wait in a condition variable until it may use the loop's epoll instance. Its stack then has
+ * two or three frames of libc more than in the loop's wait. A difference of up to this number can mean such a
+ * wait. */
 #define SAME_TURN_FRAMES 4
 
 struct hd_wait_table *hd_wait_table_new(void) {
@@ -67,8 +67,8 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     if (certain) {
         return waited && now_ns - judged_ns >= CERTAIN_EVERY_NS;
     }
-    /* True if the loop waits again since a judgement found it idle. If the loop has evidence, a judgement now
-     * makes it certain. */
+    /* True: since the last judgement that found the loop idle, the thread has waited, and the loop is idle
+     * again. If the loop has evidence, a judgement now makes it certain. */
     bool returned =
         order != 0 && order != atomic_load_explicit(&done->idle_order, memory_order_relaxed) && is_idle(loop);
     return waited || returned || judged_ns == 0;
@@ -185,7 +185,7 @@ static void store_earlier_waits(struct hd_wait_table *t) {
 }
 
 /* A wait of the loop on a new set may end before the worker has written its verdict. The marks miss this
- * wait, so its start and end are stored here: the turn ended at its start. */
+ * wait, so this function stores its start and end. The turn ended when the wait began. */
 static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *entry) {
     uint64_t ended = atomic_load_explicit(&entry->unknown.ended, memory_order_seq_cst);
     uint64_t began = atomic_load_explicit(&entry->unknown.began, memory_order_acquire);

@@ -43,7 +43,7 @@ struct hd_recognition; /* the worker's part, defined in recognition.h */
 
 /* The kernel wipes this memory in a forked child, so the child's thread is not watched. */
 struct hd_wait_table {
-    /* These members fill one cache line: all that the loop's own wait reads or writes. */
+    /* The loop's own wait reads and writes only the members up to `order`. They fill one cache line. */
     _Alignas(64) struct hd_watch *_Atomic watch; /* NULL: the thread is not watched */
     /* The loop of the watch. Stays set when `watch` is NULL again, since the loop's memory stays mapped. */
     struct hd_loop *_Atomic loop;
@@ -77,7 +77,7 @@ extern struct hd_wait_hooks {
     struct hd_wait_table *(*first_wait)(void);
 } hd_wait_hooks;
 
-/* The arguments of a wait. Only for a new key the code reads the descriptors. */
+/* The arguments of a wait. The code reads the descriptors only if the key is new. */
 struct hd_wait_call {
     uint64_t hash;             /* hash of the descriptors */
     const struct pollfd *poll; /* `n` elements; NULL: the wait is not a poll */

@@ -8,8 +8,8 @@ static enum hd_wait_evidence evidence_of_epoll(const uint32_t *of, uint32_t coun
     return pipes || of[HD_KIND_CONNECTED] > 0 ? HD_WAIT_EVIDENCE_CALL : HD_WAIT_EVIDENCE_BY_KIND;
 }
 
-/* Three sets are a blocking call's. Only pipes: GNU make waits like this for its job server, whose pipe it
- * has both ends of. A single socket or eventfd: a request. Pipes from a child, with eventfds or own pipes as
+/* Three sets are a blocking call's. Only pipes: GNU make waits like this for its job server, and has both
+ * ends of the pipe. A single socket or eventfd: a request. Pipes from a child, with eventfds or own pipes as
  * wake-ups: Ruby reads a child's output like this. A single socket with wake-ups may be a call's or a loop's,
  * and is plain. */
 static enum hd_wait_evidence evidence_of_set(const uint32_t *of, uint32_t count) {

@@ -25,8 +25,9 @@ enum hd_kind {
 };
 
 struct hd_kinds {
-    bool known;   /* false: the kinds could not be read */
-    bool epoll;   /* true: `kind` has the kinds of the epoll instance's members */
+    bool known; /* false: the kinds could not be read */
+    /* True: the wait is for an epoll instance, and `kind` has the kinds of this instance's members. */
+    bool epoll;
     bool library; /* true: a library's own function waits, and takes no descriptors */
     uint32_t count;
     uint8_t kind[HD_WAIT_FDS]; /* enum hd_kind */

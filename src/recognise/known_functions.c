@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* The request-reply functions. Two functions that wait are missing here, because a loop reads its events by
- * them: xcb_wait_for_event and _XReadEvents. The third one is here: a program that presents a frame waits in
- * xcb_wait_for_special_event for the display's answer. */
+/* The request-reply functions. Loops read their events by xcb_wait_for_event and _XReadEvents, so these two
+ * are not in the table. But the table has xcb_wait_for_special_event: a program that presents a frame waits
+ * in it for the display's answer. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("xcb_wait_for_reply") \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loop that the user names by --loop MODULE[:FUNCTION]. With this option the rule (rule.h) decides
- * nothing. A wait is the named loop's if the innermost frames, as long as they are in MODULE, include
- * FUNCTION. A callback is in another module, so the wait of a callback is not the loop's. No allocation, no
- * lock; may run in a hang.
+ * The loop that the user names by --loop MODULE[:FUNCTION]. If the user has set this option, it decides
+ * instead of the rule (rule.h). A wait is the named loop's if the innermost frames, as long as they are in
+ * MODULE, include FUNCTION. A callback is in another module, so the wait of a callback is not the loop's. No
+ * allocation, no lock; may run in a hang.
  */
 #ifndef HD_LOOP_OPTION_H
 #define HD_LOOP_OPTION_H

@@ -105,7 +105,8 @@ static bool on_one_stack(const struct hd_call_site *a, const struct hd_call_site
 }
 
 /* True if `at` is farther from the root frame than `own`, by its stack pointer or by its number of frames.
- * The number counts too. The frame of a function that waits may be wider than all frames of a callback. */
+ * The stack pointer does not suffice: the frame of the function that waits may be larger than all frames of a
+ * callback. */
 static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base == 0;
@@ -239,7 +240,8 @@ static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
         aged || (g->evidence > HD_WAIT_EVIDENCE_PLAIN && g->returns.returned && !r->outside.recently);
 }
 
-/* Ignored if the loop is not certain: a batch program also closes one connection and opens the next. */
+/* Does nothing while the loop is not certain: a batch program also closes one connection and opens the
+ * next. */
 void hd_rule_closed(struct hd_rule_state *r) {
     if (r->loop != HD_RULE_NONE && r->certain) {
         r->group[r->loop].files.closed = true;

@@ -21,8 +21,8 @@ struct hd_rule_group {
     /* enum hd_wait_enclosed, if it is equal for all waits of the group. Otherwise HD_ENCLOSED_UNKNOWN. */
     uint8_t enclosed;
     struct hd_group_files {
-        struct hd_set common; /* the files that all its waits have in common */
-        uint32_t fewest;      /* the number of files in the smallest set of a wait */
+        struct hd_set common; /* the files that all waits of the group have in common */
+        uint32_t fewest;      /* the number of files in the smallest set of the group's waits */
         bool closed;          /* true once all files of `common` are closed */
     } files;
     struct hd_group_sites {
@@ -36,7 +36,7 @@ struct hd_rule_group {
         bool inner;
         /* True once `sites.own` has waited again, and no group farther out has waited in between. */
         bool returned;
-        bool from_long_turn; /* true once it has waited again after a turn of 200 ms or more */
+        bool from_long_turn; /* true once the group has waited again after a turn of 200 ms or more */
     } returns;
     struct hd_group_sums {
         uint64_t waits, waited_ns;
