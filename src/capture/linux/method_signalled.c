@@ -50,9 +50,12 @@ static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
         return r->blocks_signal;
     }
     uint64_t before_ns = hd_thread_files_cpu_ns(&t->files);
+    if (before_ns == 0) {
+        return true;
+    }
     hd_capture_nap(2 * UNBLOCKED_NS);
-    r->blocks_signal = before_ns == 0 || hd_thread_files_status(&t->files, &then) < 0 ||
-                       shows_blocked(r, &then) || then.voluntary != status->voluntary ||
+    r->blocks_signal = hd_thread_files_status(&t->files, &then) < 0 || shows_blocked(r, &then) ||
+                       then.voluntary != status->voluntary ||
                        hd_thread_files_cpu_ns(&t->files) < before_ns + UNBLOCKED_NS;
     return r->blocks_signal;
 }

@@ -16,10 +16,11 @@ static int read_sched(const struct hd_thread_files *f, struct hd_sched *out) {
         return HD_CLOCK_REST;
     }
     *out = (struct hd_sched){0};
-    if (n == -ESRCH || hd_thread_files_cpu(f, &out->cpu_ns) == -ESRCH) {
-        return -ESRCH;
+    int rc = n == -ESRCH ? -ESRCH : hd_thread_files_cpu(f, &out->cpu_ns);
+    if (rc < 0 && rc != -ENOTSUP) {
+        return rc;
     }
-    int rc = hd_thread_files_status(f, &status);
+    rc = hd_thread_files_status(f, &status);
     out->slices = rc < 0 ? 0 : 1 + status.voluntary + status.involuntary;
     return rc < 0 ? rc : HD_CLOCK_LEAVING;
 }
