@@ -60,7 +60,7 @@ class Shown(typing.NamedTuple):
     name: str
     test: str  # of the scenario
     command: str  # as the page has it
-    start: typing.Optional[typing.Callable]  # in a folder: what is printed, and the report
+    start: typing.Optional[typing.Callable]  # in a folder: what is printed, and the report; None: no program can show it
 
 
 # ---- the ways to a report ----------------------------------------------------------------------------------------
