@@ -7,22 +7,23 @@
 
 #include <string.h>
 
-/* The place of each word among all. */
-enum place {
-#define HD_WORD_REPORT(id, ...) REPORT_##id,
-#define HD_WORD_CAUSE(id, ...) CAUSE_##id,
-#define HD_WORD_LOCK(id, ...) LOCK_##id,
-#define HD_WORD_RUN(id, ...) RUN_##id,
-#define HD_WORD_STATE(id, ...) STATE_##id,
-#define HD_WORD_ACTIVITY(id, ...) ACTIVITY_##id,
-#define HD_WORD_SCHEME(id, ...) SCHEME_##id,
-#define HD_WORD_WAY(id, ...) WAY_##id,
-#define HD_WORD_STOP(id, ...) STOP_##id,
-#define HD_WORD_TRUST(id, ...) TRUST_##id,
+/* The place of each word's first byte, and of the NUL behind the word, in `words`. */
+enum byte {
+#define BYTES(at, word) at, NUL_##at = at + (int)sizeof word - 1,
+#define HD_WORD_REPORT(id, word, ...) BYTES(REPORT_##id, word)
+#define HD_WORD_CAUSE(id, word, ...) BYTES(CAUSE_##id, word)
+#define HD_WORD_LOCK(id, word, name) BYTES(LOCK_##id, word)
+#define HD_WORD_RUN(id, word) BYTES(RUN_##id, word)
+#define HD_WORD_STATE(id, word) BYTES(STATE_##id, word)
+#define HD_WORD_ACTIVITY(id, word) BYTES(ACTIVITY_##id, word)
+#define HD_WORD_SCHEME(id, word) BYTES(SCHEME_##id, word)
+#define HD_WORD_WAY(id, word) BYTES(WAY_##id, word)
+#define HD_WORD_STOP(id, word, ...) BYTES(STOP_##id, word)
+#define HD_WORD_TRUST(id, word) BYTES(TRUST_##id, word)
 #include "base/words.def"
-#define HD_WORD_LOCK(id, ...) LOCK_NAME_##id,
+#define HD_WORD_LOCK(id, word, name) BYTES(LOCK_NAME_##id, name)
 #include "base/words.def"
-    PLACES
+    ALL_BYTES
 };
 
 static const char words[] =
@@ -41,29 +42,29 @@ static const char words[] =
 #include "base/words.def"
     ;
 
-/* The place of a set's value 0; a set ends where the next one starts. */
-static const uint8_t first[] = {
-    [HD_WORDS_REPORT] = REPORT_HANG - HD_REPORT_HANG,
-    [HD_WORDS_CAUSE] = CAUSE_CPU - HD_CAUSE_CPU,
-    [HD_WORDS_LOCK] = LOCK_UNKNOWN - HD_LOCK_UNKNOWN,
-    [HD_WORDS_RUN] = RUN_RUNNING - HD_RUN_RUNNING,
-    [HD_WORDS_STATE] = STATE_LAUNCH - 0,
-    [HD_WORDS_ACTIVITY] = ACTIVITY_ENTRY - 0,
-    [HD_WORDS_SCHEME] = SCHEME_ACTIVITY - HD_SCHEME_ACTIVITY,
-    [HD_WORDS_WAY] = WAY_FROZEN - HD_WAY_FROZEN,
-    [HD_WORDS_STOP] = STOP_ROOT - HD_STOP_ROOT,
-    [HD_WORDS_TRUST] = TRUST_CONTEXT - HD_TRUST_CONTEXT,
-    [HD_WORDS_LOCK_NAME] = LOCK_NAME_UNKNOWN - HD_LOCK_UNKNOWN,
-    [HD_WORDS_SETS] = PLACES,
+_Static_assert(sizeof words == ALL_BYTES + 1, "the compiler adds a NUL behind the last word's");
+
+/* The byte at which each set starts; a set ends where the next one starts. */
+static const uint16_t first[] = {
+    [HD_WORDS_REPORT] = REPORT_HANG,
+    [HD_WORDS_CAUSE] = CAUSE_CPU,
+    [HD_WORDS_LOCK] = LOCK_UNKNOWN,
+    [HD_WORDS_RUN] = RUN_RUNNING,
+    [HD_WORDS_STATE] = STATE_LAUNCH,
+    [HD_WORDS_ACTIVITY] = ACTIVITY_ENTRY,
+    [HD_WORDS_SCHEME] = SCHEME_ACTIVITY,
+    [HD_WORDS_WAY] = WAY_FROZEN,
+    [HD_WORDS_STOP] = STOP_ROOT,
+    [HD_WORDS_TRUST] = TRUST_CONTEXT,
+    [HD_WORDS_LOCK_NAME] = LOCK_NAME_UNKNOWN,
+    [HD_WORDS_SETS] = ALL_BYTES,
 };
 
+/* Steps over the words of one set only: a large report has a word for each of some 25,000 frames. */
 const char *hd_words_at(enum hd_words set, unsigned value) {
-    const char *word = words;
-    if (value >= (unsigned)(first[set + 1] - first[set])) {
-        return NULL;
+    unsigned at = first[set], end = first[set + 1];
+    for (; value > 0 && at < end; value--) {
+        at += (unsigned)strlen(&words[at]) + 1;
     }
-    for (value += first[set]; value > 0; value--) {
-        word += strlen(word) + 1;
-    }
-    return word[0] != '\0' ? word : NULL;
+    return at < end && words[at] != '\0' ? &words[at] : NULL;
 }
