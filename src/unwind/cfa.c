@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The interpreter of call frame instructions. Worker: may run while a hang is on, no allocation.
+ * The interpreter of call frame instructions. On the worker thread, also during a hang, so without
+ * allocation.
  */
 #include "unwind/cfa.h"
 
@@ -38,7 +39,7 @@ enum {
     OP_AARCH64_NEGATE_RA_STATE = 0x2d, /* SPARC: GNU_window_save */
     OP_GNU_ARGS_SIZE = 0x2e,
     OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-    OP_ADVANCE_LOC = 0x40, /* high two bits; the operand is in the low six */
+    OP_ADVANCE_LOC = 0x40, /* from here on: high two bits; the low six bits are the operand */
     OP_OFFSET = 0x80,
     OP_RESTORE = 0xc0,
 };
@@ -48,8 +49,8 @@ struct machine {
     const struct hd_fde *fde;
     struct hd_cfa_scratch *scratch;
     struct hd_row *row;
-    bool initial;   /* the CIE's program: there is nothing yet to restore */
-    unsigned depth; /* of remembered rows */
+    bool initial;   /* the CIE's program runs: a restore is an error, for there is no initial row yet */
+    unsigned depth; /* the number of remembered rows */
 };
 
 static void set(struct machine *m, uint64_t reg, enum hd_how how, int64_t value) {
@@ -77,7 +78,7 @@ static void def_cfa(struct machine *m, uint64_t reg, int64_t offset) {
     m->row->cfa_offset = offset;
 }
 
-/* An expression's bytes: noted, not run. */
+/* Steps over an expression without evaluating it. Returns its length in bytes; *at: its address. */
 static uint32_t block(struct hd_reader *r, uint64_t *at) {
     uint64_t bytes = hd_reader_uleb(r);
     *at = r->at;
@@ -102,7 +103,7 @@ static void remember(struct machine *m) {
     }
 }
 
-/* All of the row comes back, the CFA rule too, but not where we are. */
+/* Brings the remembered row back, with its CFA rule. The current address stays. */
 static void recall(struct machine *m) {
     if (m->depth == 0) {
         m->r.bad = true;
@@ -113,7 +114,7 @@ static void recall(struct machine *m) {
     m->row->start = start;
 }
 
-/* Instructions on registers. False: none of them. */
+/* Runs an instruction that sets the rule of a register. False: `op` is another instruction. */
 static bool register_instruction(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
     uint64_t reg;
@@ -162,9 +163,9 @@ static bool register_instruction(struct machine *m, uint8_t op) {
     }
 }
 
-/* Instructions on the CFA, the remembered rows and the rest. A new register or offset after an expression is
- * an error by the book; hand-written assembly (libgcrypt) has it, and means the offset of before, as libgcc
- * reads it. */
+/* Runs each other instruction: on the CFA, on remembered rows. DWARF forbids a new register or offset while
+ * the CFA is an expression. Hand-written assembly (libgcrypt) does that; libgcc then takes the last offset,
+ * and so does this function. */
 static void other_instruction(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
     uint64_t reg;
@@ -204,17 +205,18 @@ static void other_instruction(struct machine *m, uint8_t op) {
     case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
         m->row->return_signed = !m->row->return_signed;
         break;
-    case OP_GNU_ARGS_SIZE: /* for landing pads only */
+    case OP_GNU_ARGS_SIZE: /* only landing pads need its operand */
         (void)hd_reader_uleb(r);
         break;
     case OP_NOP:
         break;
-    default: /* operands of unknown shape follow */
+    default: /* an unknown instruction: its operands' length is not known */
         r->bad = true;
     }
 }
 
-/* Address that an advance goes to. False: the instruction is no advance. */
+/* Reads an instruction that advances the address. *to: the new address. False: `op` is another instruction.
+ */
 static bool advance(struct machine *m, uint8_t op, uint64_t *to) {
     struct hd_reader *r = &m->r;
     const struct hd_pe_bases bases = {.func = m->fde->start};
@@ -241,7 +243,7 @@ static bool advance(struct machine *m, uint8_t op, uint64_t *to) {
     return true;
 }
 
-/* Runs to the end of the program or to the row that holds pc. */
+/* Runs the program until the row covers pc, or to the program's end. Returns 0, or -EINVAL: malformed. */
 static int run(struct machine *m, uint64_t pc) {
     struct hd_reader *r = &m->r;
     while (!r->bad && r->at < r->end) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * .eh_frame_hdr, CIE and FDE records. Worker: may run while a hang is on, no allocation.
+ * Reads .eh_frame_hdr, CIE and FDE records. On the worker thread, also during a hang, so without allocation.
  */
 #include "unwind/eh_frame.h"
 
@@ -9,14 +9,14 @@
 
 #include "base/reader.h"
 
-#define ENTRY_BYTES 8u    /* of the sorted table: two 32-bit offsets */
-#define CHUNK_ENTRIES 64u /* searched in one read at the end */
-#define GUESSES 4u        /* then the table is halved */
+#define ENTRY_BYTES 8u    /* an entry of the sorted table: two 32-bit offsets */
+#define CHUNK_ENTRIES 64u /* so few entries are read at once */
+#define GUESSES 4u        /* the number of guesses, after which the search halves the table */
 #define TABLE_ENCODING (HD_PE_DATAREL | HD_PE_SDATA4)
-#define RECORD_BYTES_MAX (16u << 20) /* a larger record is taken for garbage */
+#define RECORD_BYTES_MAX (16u << 20) /* a larger record is malformed */
 
-/* Length field of a record: *end is set behind the record, *id_at to where its CIE id is. False: the end of
- * the section, or garbage (then r->bad). */
+/* Reads the length of a record. Sets *id_at: the address of the CIE id; *end: the record's end. False: the
+ * section ends here, or the record is malformed (r->bad). */
 static bool record_bounds(struct hd_reader *r, uint64_t limit, uint64_t *id_at, uint64_t *end) {
     uint64_t length = hd_reader_u32(r);
     if (length == UINT32_MAX) {
@@ -34,8 +34,8 @@ static bool record_bounds(struct hd_reader *r, uint64_t limit, uint64_t *id_at, 
     return true;
 }
 
-/* Augmentation data, letter by letter. An unknown letter ends it: its length is known, and what follows
- * cannot change how a frame is unwound. */
+/* Reads augmentation data, letter by letter. Stops at an unknown letter: the CIE gives the length of all the
+ * data, and later letters do not change how a frame is unwound. */
 static void cie_augmentation(struct hd_reader *r, const char *letters, struct hd_cie *cie) {
     for (const char *p = letters + 1; *p != 0; p++) {
         if (*p == 'R') {
@@ -45,14 +45,15 @@ static void cie_augmentation(struct hd_reader *r, const char *letters, struct hd
         } else if (*p == 'S') {
             cie->signal_frame = true;
         } else if (*p == 'P') {
-            /* Only stepped over: an indirect one must not be followed, its page may not be there. */
+            /* Skips the personality routine's pointer. An indirect pointer is not followed: its page may be
+             * absent. */
             uint8_t enc = hd_reader_u8(r);
             struct hd_pe_bases any = {.text = 1, .data = 1, .func = 1};
             if (enc == HD_PE_OMIT) {
                 continue;
             }
             (void)hd_reader_pointer(r, enc == HD_PE_ALIGNED ? enc : (uint8_t)(enc & 0x7f), &any);
-        } else if (*p != 'B' && *p != 'G') { /* arm64: B key, tagged stack */
+        } else if (*p != 'B' && *p != 'G') { /* arm64: B key, tagged stack; both without data */
             return;
         }
     }
@@ -79,7 +80,7 @@ static int cie_parse(const struct hd_memory *memory, uint64_t address, uint64_t 
         hd_reader_skip(&r, 8);
     }
     if (version == 4 &&
-        (hd_reader_u8(&r) != 8 || hd_reader_u8(&r) != 0)) { /* address and segment selector size */
+        (hd_reader_u8(&r) != 8 || hd_reader_u8(&r) != 0)) { /* size of an address and of a segment selector */
         return -EINVAL;
     }
     cie.code_align = hd_reader_uleb(&r);
@@ -109,9 +110,9 @@ static int cie_parse(const struct hd_memory *memory, uint64_t address, uint64_t 
     return 0;
 }
 
-/* The record at `address`: an FDE (0), a CIE (-EAGAIN), the end (-ENOENT), or garbage. *next is behind it for
- * the first two. `known`: a CIE that was read before, so that a scan does not read it again for every FDE;
- * may be NULL. */
+/* Reads the record at r->at. Returns 0: an FDE; -EAGAIN: a CIE; -ENOENT: the section ends here; -EINVAL:
+ * malformed. For an FDE or a CIE, *next is set to the end of the record. `known`: the CIE of the last FDE, so
+ * that a scan does not read the same CIE for every FDE; may be NULL. */
 static int record_parse(struct hd_reader *r, uint64_t limit, const struct hd_cie *known, uint64_t *next,
                         struct hd_fde *fde) {
     uint64_t id_at, end;
@@ -208,7 +209,7 @@ static bool read_entries(const struct hd_memory *memory, const struct hd_eh_tabl
     return hd_memory_read(memory, t->entries + index * ENTRY_BYTES, out, n * ENTRY_BYTES);
 }
 
-/* Where `want` would lie among n entries if these were spread evenly from `low` to `high`. */
+/* Guesses the index of `want` among n entries, as if the entries lay evenly between `low` and `high`. */
 static uint64_t guess(int64_t low, int64_t high, int64_t want, uint64_t n) {
     if (want <= low || high <= low) {
         return 0;
@@ -217,9 +218,10 @@ static uint64_t guess(int64_t low, int64_t high, int64_t want, uint64_t n) {
     return at < n ? at : n - 1;
 }
 
-/* Narrows n entries from *lo to those that may hold `want`, while they are more than a chunk. A read of live
- * memory is a system call, and functions are spread evenly enough: guesses need a third of the reads that
- * halving does. A table that is spread otherwise is halved after all. */
+/* Narrows the entries [*lo, *lo + *n) to at most CHUNK_ENTRIES, one of which covers `want`. A read of live
+ * memory is a system call. Functions lie evenly enough that guesses need a third of the reads that halving
+ * needs. After GUESSES guesses the search halves, for tables that are uneven. False: the table cannot be
+ * read. */
 static bool narrow(const struct hd_memory *memory, const struct hd_eh_table *t, int64_t want, uint64_t *lo,
                    uint64_t *n) {
     int32_t first[2], last[2];
@@ -255,7 +257,8 @@ static bool narrow(const struct hd_memory *memory, const struct hd_eh_table *t, 
     return true;
 }
 
-/* Address of the FDE with the greatest start at or below pc. */
+/* *fde: the address of the FDE with the greatest start at or below pc. Returns 0; -ENOENT: there is none;
+ * -EFAULT: the table cannot be read. */
 static int table_search(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
                         uint64_t *fde) {
     int32_t entry[CHUNK_ENTRIES * 2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stack machine of DWARF expressions. Worker: may run while a hang is on, no allocation.
+ * The stack machine of DWARF expressions. On the worker thread, also during a hang, so without allocation.
  */
 #include "unwind/expression.h"
 
@@ -123,14 +123,14 @@ static void deref(struct machine *m, unsigned size) {
     push(m, v);
 }
 
-/* 1, 2, 4, 8 bytes, of each first unsigned, then signed. */
+/* Reads a constant. Forms 0 to 7: 1, 2, 4 and 8 bytes, each first unsigned, then signed. */
 static uint64_t fixed_constant(struct hd_reader *r, unsigned form) {
     unsigned bytes = 1u << form / 2, unused = 64 - 8 * bytes;
     uint64_t v = hd_reader_bytes(r, bytes);
     return form % 2 != 0 ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
 }
 
-/* Operations that push a constant. */
+/* Runs an operation that pushes a constant. False: `op` is another one. */
 static bool constant(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
     if (op >= OP_LIT0 && op <= OP_LIT31) {
@@ -156,7 +156,7 @@ static void rotate(struct machine *m) {
     push(m, b);
 }
 
-/* Operations that move or change the top of the stack. */
+/* Runs an operation that moves or changes the top of the stack. False: `op` is another one. */
 static bool unary(struct machine *m, uint8_t op) {
     struct hd_reader *r = &m->r;
     uint64_t a, b;
@@ -209,7 +209,8 @@ static bool unary(struct machine *m, uint8_t op) {
     }
 }
 
-/* b op a, where a was on top. Comparisons and division are signed, as DWARF says. */
+/* Pops a, then b, and pushes `b op a`. Comparisons and division are signed, as DWARF says. False: `op` is
+ * another operation. */
 static bool binary(struct machine *m, uint8_t op) {
     if (!((op >= OP_AND && op <= OP_XOR && op != OP_NEG && op != OP_NOT && op != OP_PLUS_UCONST) ||
           (op >= OP_EQ && op <= OP_NE))) {
@@ -243,7 +244,7 @@ static bool binary(struct machine *m, uint8_t op) {
             v = sa == -1 ? -b : (uint64_t)(sb / sa);
         }
         break;
-    case OP_MOD: /* unsigned, as gcc's and gdb's readers have it */
+    case OP_MOD: /* unsigned, as gcc and gdb do it */
         if (a == 0) {
             fail(m, -EINVAL);
         } else {
@@ -284,7 +285,7 @@ static bool binary(struct machine *m, uint8_t op) {
     return true;
 }
 
-/* Branches stay inside the expression; loops end with the steps. */
+/* Jumps within the expression; another target is an error. HD_EXPRESSION_STEPS ends an endless loop. */
 static void jump(struct machine *m, bool conditional) {
     int16_t distance = (int16_t)hd_reader_u16(&m->r);
     if (conditional && pop(m) == 0) {
@@ -308,7 +309,7 @@ static void operation(struct machine *m, uint8_t op) {
     } else if (op == OP_BRA || op == OP_SKIP) {
         jump(m, op == OP_BRA);
     } else if (!constant(m, op) && !unary(m, op) && !binary(m, op)) {
-        fail(m, -EINVAL); /* DW_OP_call_frame_cfa and what reads types or objects has no place here */
+        fail(m, -EINVAL); /* such as DW_OP_call_frame_cfa, which call frame information may not use */
     }
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cache of unwinding tables. Worker: may run while a hang is on, no allocation.
+ * The cache of unwind tables. On the worker thread, also during a hang, so without allocation.
  */
 #include "unwind/lines.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* NULL: not all of the line can be read, at the end of a mapping say. */
+/* Returns the cached line at `address`. NULL: some of the line cannot be read, for instance
+ * because a mapping ends there. */
 static const uint8_t *line_at(struct hd_lines *l, uint64_t address) {
     uint32_t slot = (uint32_t)(address / HD_LINE_BYTES * UINT64_C(0x9e3779b97f4a7c15) >> 32) % HD_LINES;
     if (l->address[slot] != address) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A small cache of memory that holds unwinding tables. A read of live memory is a system call, and the frames
- * of a stack lie in few modules: they share header, search steps and CIE. Worker: may run while a hang is on,
- * no allocation.
+ * A small cache of unwind tables. Each read of live memory is a system call. The frames of a stack lie in few
+ * modules, so that their searches read the same headers, table entries and CIEs. On the worker thread, also
+ * during a hang, so without allocation.
  */
 #ifndef HD_UNWIND_LINES_H
 #define HD_UNWIND_LINES_H
@@ -13,16 +13,16 @@
 #define HD_LINE_BYTES 1024u
 
 struct hd_lines {
-    struct hd_memory cached; /* to read by: tables only, which do not change while their module is mapped */
-    const struct hd_memory *memory;
-    uint64_t address[HD_LINES]; /* 0: empty */
+    struct hd_memory cached;        /* reads through the cache; only for unwind tables, which never change */
+    const struct hd_memory *memory; /* the memory that the cache reads */
+    uint64_t address[HD_LINES];     /* each line's address; 0: the line is empty */
     uint8_t bytes[HD_LINES][HD_LINE_BYTES];
 };
 
-/* `memory` stays valid for as long as the lines are used. */
+/* `memory` must stay valid as long as the cache is in use. */
 void hd_lines_init(struct hd_lines *l, const struct hd_memory *memory);
 
-/* Forgets everything: a module may have gone. */
+/* Empties the cache. For use after a module may have been unloaded. */
 void hd_lines_flush(struct hd_lines *l);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Row to rule. Worker: may run while a hang is on, no allocation.
+ * Makes compact rules of rows. On the worker thread, also during a hang, so without allocation.
  */
 #include "unwind/rule.h"
 
@@ -9,7 +9,8 @@
 #include "unwind/arch/arch.h"
 #include "unwind/cfa.h"
 
-/* Words below the CFA at which a register is saved, 0 when a slot cannot say it. */
+/* Returns how many words below the CFA a register is saved; 0: hd_rule.slot cannot express the register's
+ * rule. */
 static int words_below(const struct hd_register_rule *r) {
     if (r->how != HD_HOW_OFFSET || r->value >= 0 || r->value < -8 * INT8_MAX || r->value % 8 != 0) {
         return 0;
@@ -31,7 +32,7 @@ static int slot_of(uint32_t reg) {
     return -1;
 }
 
-/* False: register `reg` needs the whole row. */
+/* Adds register `reg` to the compact rule. False: a compact rule cannot express the register's rule. */
 static bool compact_register(const struct hd_row *row, uint32_t reg, struct hd_rule *rule) {
     const struct hd_register_rule *r = &row->reg[reg];
     int slot = slot_of(reg);

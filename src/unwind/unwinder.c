@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From an address to its rule: module, FDE, row, rule, and the caches of the last two.
- * Worker: may run while a hang is on, no allocation.
+ * Finds the compact rule for an address: first the module, then the FDE, the row, the rule. Caches rows and
+ * rules. On the worker thread, also during a hang, so without allocation.
  */
 #include "unwind/unwinder.h"
 
@@ -29,13 +29,14 @@ void hd_unwinder_flush(struct hd_unwinder *u) {
     hd_lines_flush(&u->lines);
 }
 
-/* Row and function start for pc in module `index`. -ENOENT: the module's tables say nothing of it. */
+/* Reads the row for pc from the module's unwind tables. *start: the function's start. Returns 0; -ENOENT: no
+ * table covers pc; -EINVAL: malformed; -EFAULT: the tables cannot be read. */
 static int evaluate(struct hd_unwinder *u, const struct hd_module *module, uint64_t pc, struct hd_row *row,
                     uint64_t *start) {
     struct hd_eh_table table;
     struct hd_fde fde;
     const struct hd_memory *memory = &u->lines.cached;
-    /* A module that the loader knows in parts has its tables beyond this one. */
+    /* The loader may know a module in parts. Then the tables may lie outside of the part that has pc. */
     uint64_t hdr = module->eh_frame_hdr;
     uint64_t limit = hdr - module->lo < module->hi - module->lo ? module->hi : hdr + HD_EH_BYTES_MAX;
     int rc = hd_eh_table_open(memory, hdr, limit, &table);
@@ -70,7 +71,7 @@ const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc) {
     return &slot->row;
 }
 
-/* The newest of a set comes first: it is looked at first, and goes last. */
+/* Makes place for a rule in the first entry of a set. The set's second entry is lost: it is the older one. */
 static struct hd_cached_rule *insert(struct hd_unwinder *u, uint64_t pc) {
     struct hd_cached_rule *set = hd_unwinder_set(u, pc);
     if (set[0].pc != pc) {
@@ -96,12 +97,12 @@ void hd_unwinder_note(struct hd_unwinder *u, uint64_t pc, bool foreign, int32_t 
 
 const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc) {
     int index = hd_modules_at(u->modules, pc);
-    if (index < 0) { /* not kept: a module may be loaded there later */
+    if (index < 0) { /* not cached, because a module may be loaded there later */
         return fill_kind(&u->single, pc, HD_RULE_FOREIGN);
     }
     uint64_t start;
     int rc = evaluate(u, &u->modules->module[index], pc, &u->one, &start);
-    if (rc == -EFAULT) { /* it may be on its way out: what cannot be read now says nothing about later */
+    if (rc == -EFAULT) { /* not cached, because the module may be unloading just now */
         return fill_kind(&u->single, pc, HD_RULE_NO_CFI);
     }
     struct hd_cached_rule *e = insert(u, pc);
@@ -113,7 +114,7 @@ const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc
     if (pc - start < UINT32_MAX) {
         e->start_back = (uint32_t)(pc - start);
     } else if (e->rule.kind <= HD_RULE_FP) {
-        e->rule.kind = HD_RULE_ROW; /* a plain rule always tells its start */
+        e->rule.kind = HD_RULE_ROW; /* because rules of the two plain kinds must have the function's start */
     }
     if (e->rule.kind == HD_RULE_ROW) {
         struct hd_cached_row *slot = row_slot(u, pc);

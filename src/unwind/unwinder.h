@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The unwinder's own memory: the rule cache and what fills it. Private to src/unwind.
- * Worker: may run while a hang is on, no allocation.
+ * The unwinder's caches of compact rules and rows, and the functions that fill them. Private to src/unwind.
+ * On the worker thread, also during a hang, so without allocation.
  */
 #ifndef HD_UNWIND_UNWINDER_H
 #define HD_UNWIND_UNWINDER_H
@@ -20,25 +20,27 @@ struct hd_cached_row {
 };
 
 struct hd_unwinder {
-    struct hd_cached_rule
-        rule[HD_RULE_CACHE_ENTRIES]; /* sets of two, a cache line each if the memory is aligned */
-    struct hd_cached_rule single;    /* for answers that are not kept */
-    struct hd_cached_row row[HD_ROW_CACHE_ENTRIES]; /* rows that no rule can say, by address */
+    struct hd_cached_rule rule[HD_RULE_CACHE_ENTRIES]; /* sets of two entries, of the same hash of pc */
+    struct hd_cached_rule single; /* the answer of hd_unwinder_fill that may not be cached */
+    struct hd_cached_row row[HD_ROW_CACHE_ENTRIES]; /* rows that no compact rule can express, by hash of pc */
     struct hd_modules *modules;
     struct hd_lines lines;
-    struct hd_row one;
+    struct hd_row one; /* the row that hd_unwinder_fill makes a rule of */
     struct hd_cfa_scratch scratch;
 };
 
-/* Finds what is not cached. Never NULL; valid until the next call. */
+/* Finds the rule for a pc that is not in the cache, and caches the rule. Never NULL. The result is valid
+ * until the next call. */
 const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc);
 
-/* Notes something (HD_NOTE_*) about code that nothing describes; `foreign`: no module holds it. */
+/* Stores facts (HD_NOTE_*) about the code at pc, which no unwind table describes. `foreign`: pc is in no
+ * module. */
 void hd_unwinder_note(struct hd_unwinder *u, uint64_t pc, bool foreign, int32_t notes);
 
-/* The whole row for pc, NULL when there is none. Valid until the next call. */
+/* Returns the whole row for pc, or NULL if no unwind table covers pc. Valid until the next call. */
 const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc);
 
+/* Returns the two entries of the rule cache that may have the rule for pc. */
 static inline struct hd_cached_rule *hd_unwinder_set(struct hd_unwinder *u, uint64_t pc) {
     _Static_assert((HD_RULE_CACHE_ENTRIES & (HD_RULE_CACHE_ENTRIES - 1)) == 0, "a power of two");
     _Static_assert(sizeof u->rule <= 65536, "16 bits of the hash are an offset");
@@ -46,7 +48,7 @@ static inline struct hd_cached_rule *hd_unwinder_set(struct hd_unwinder *u, uint
     return (struct hd_cached_rule *)(void *)((uint8_t *)u->rule + offset);
 }
 
-/* The cached rule for pc, or NULL. */
+/* Returns the cached rule for pc, or NULL. */
 static inline const struct hd_cached_rule *hd_unwinder_probe(struct hd_unwinder *u, uint64_t pc) {
     const struct hd_cached_rule *set = hd_unwinder_set(u, pc);
     if (__builtin_expect(set[0].pc == pc, 1)) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The walk: a tight loop over cached rules, everything else by hd_step. Worker: may run while a hang is on,
- * no allocation.
+ * Walks up a stack: a tight loop follows cached plain rules, and hd_step takes all other steps.
+ * On the worker thread, also during a hang, so without allocation.
  */
 #include "unwind/walk.h"
 
 #include <string.h>
 
-/* Keeps a frame: the first ones as they come, then the last ones round and round. */
+/* Stores a frame. Once w->max frames are stored, a new frame replaces the oldest one from index w->head on.
+ */
 static inline void emit(struct hd_walker *w, uint64_t pc, uint64_t start, uint8_t trust) {
     w->root = start;
     if (w->at == w->max) {
@@ -17,9 +18,9 @@ static inline void emit(struct hd_walker *w, uint64_t pc, uint64_t start, uint8_
         .pc = pc, .start = start, .trust = trust, .at = (uint32_t)(w->regs.sp - w->stack.address)};
 }
 
-/* The loop proper: frames that were called from (their pc is a return address) and whose cached rule is
- * plain. It leaves at the first that is anything else, or whose rule leads astray, with that frame yet to be
- * met. */
+/* The tight loop: steps over frames whose pc is a return address and whose plain rule is in the cache. Stops
+ * before the first frame that is different, or whose rule gives an impossible CFA. That frame is not stored
+ * yet. */
 static void plain(struct hd_walker *w) {
     struct hd_unwinder *const u = w->u;
     struct hd_frame *const frames = w->frames;
@@ -65,7 +66,8 @@ static void plain(struct hd_walker *w) {
     w->trust = trust;
 }
 
-/* A plain rule for a frame that the loop left. HD_STEP_ON: regs are the caller's; else enum hd_stop. */
+/* Takes one step by a plain rule, for a frame at which the tight loop stopped. Returns HD_STEP_ON, with the
+ * caller's registers in w->regs, or an enum hd_stop. */
 static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t start) {
     struct hd_regs *regs = &w->regs;
     uint64_t from = rule->kind == HD_RULE_FP ? regs->r[HD_ARCH_FP] : regs->sp;
@@ -74,7 +76,7 @@ static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t s
     if (cfa < regs->sp || (cfa == regs->sp && !HD_ARCH_LEAF_KEEPS_SP)) {
         return HD_STOP_NO_PROGRESS;
     }
-    if (offset > w->stack.size || offset < 8u * rule->depth) { /* not all of it is needed, perhaps */
+    if (offset > w->stack.size || offset < 8u * rule->depth) { /* row evaluation may need fewer words */
         return hd_step(w, HD_RULE_ROW, start);
     }
     if (!hd_arch_return_known(rule, regs->valid)) {
@@ -87,7 +89,7 @@ static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t s
     return HD_STEP_ON;
 }
 
-/* One frame of any kind. */
+/* Stores one frame of any kind and steps to its caller. Returns HD_STEP_ON or an enum hd_stop. */
 static uint8_t any(struct hd_walker *w) {
     const struct hd_cached_rule *e = hd_unwinder_rule(w->u, w->regs.pc - !hd_pc_is_exact(w->trust));
     enum hd_rule_kind kind = (enum hd_rule_kind)e->rule.kind;
@@ -126,7 +128,7 @@ static void reverse(struct hd_frame *from, struct hd_frame *to) {
     }
 }
 
-/* The ring's oldest frame comes first. */
+/* Rotates the ring of the last frames so that its oldest frame comes first. */
 static void unroll(struct hd_walker *w) {
     struct hd_frame *ring = w->frames + w->head, *oldest = w->frames + w->at, *end = w->frames + w->max;
     reverse(ring, oldest);
@@ -145,7 +147,7 @@ void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t 
                uint32_t stack_bytes, uint64_t known_root, struct hd_frame *frames, uint32_t max,
                struct hd_walk *out) {
     struct hd_walker w;
-    struct hd_frame few[2]; /* the walk itself wants room for a first and a last */
+    struct hd_frame few[2]; /* used if max < 2, because a walk needs space for two frames */
     memcpy(&w.regs, regs, sizeof w.regs);
     w.u = u;
     w.stack = (struct hd_stack){.bytes = stack, .address = stack_addr, .size = stack_bytes};

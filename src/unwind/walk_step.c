@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps that are no plain rule: whole rows (signal frames, expressions), frame records, code that nothing
- * describes. Worker: may run while a hang is on, no allocation.
+ * Takes the steps for which there is no plain rule: by whole rows (signal frames, expressions) and by frame
+ * records. On the worker thread, also during a hang, so without allocation.
  *
- * Code that nothing describes is either in a module (hand-written assembly, crt stubs) or in none (a
- * just-in-time compiler's). It is walked by frame records: the pair (caller's frame pointer, return address)
- * at the frame pointer must lie in the stack, above the stack pointer, point further up, and its return
- * address must be plausible: covered by a module's tables, or else right after a call instruction, whether a
- * module holds it or not. Nobody but the kernel's memory map could tell that such memory is executable, and
- * that is too slow to ask; data that follows a byte pattern of a call is rare enough.
+ * Code without unwind tables is hand-written assembly or a crt stub of a module, or JIT code. The walk leaves
+ * such code by its frame record: the caller's frame pointer and the return address, at the frame pointer. The
+ * record must lie in the stack copy, above the stack pointer, and the saved frame pointer must be higher.
+ *
+ * The return address must be plausible: an unwind table covers it, or it is behind a call instruction. Only
+ * the kernel's memory map shows whether memory outside of modules is executable, and a read of the map takes
+ * too long. Data behind bytes that look like a call instruction is rare enough.
  */
 #include <errno.h>
 
 #include "unwind/walk.h"
 
-#define LOWEST_CODE 65536u /* nothing is mapped below (vm.mmap_min_addr) */
+#define LOWEST_CODE 65536u /* no lower address is mapped (vm.mmap_min_addr) */
 
-/* What was noted about pc; `foreign`: no module holds it. 0: nothing. */
+/* Returns the stored facts (HD_NOTE_*) about pc; 0: none are stored. `foreign`: pc is in no module. */
 static int32_t notes_of(struct hd_walker *w, uint64_t pc, bool foreign) {
     const struct hd_cached_rule *e = hd_unwinder_probe(w->u, pc);
     return e != NULL && e->rule.kind == (foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI) ? e->rule.cfa_offset : 0;
@@ -45,15 +46,16 @@ bool hd_walk_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, 
     return true;
 }
 
-/* An interpreter pushes return addresses by hand: no call is before them. */
+/* Also accepts any executable address, if `is_code` can check that: an interpreter may push a return address
+ * that is not behind a call instruction. */
 static bool may_return_to(struct hd_walker *w, uint64_t ra) {
     const struct hd_modules *m = w->u->modules;
     uint64_t target;
     return hd_walk_return_is_plausible(w, ra, false, &target) || (m->is_code != NULL && m->is_code(m, ra));
 }
 
-/* To the caller by the frame record (caller's frame pointer, return address) at `record`. HD_STEP_ON,
- * HD_STOP_ROOT, or HD_STOP_NO_UNWIND_INFORMATION when there is none: then nothing has changed. */
+/* Steps to the caller by the frame record at address `record`. Returns HD_STEP_ON, or HD_STOP_ROOT: both
+ * words are 0, or HD_STOP_NO_UNWIND_INFORMATION: there is no valid record, and *w is unchanged. */
 static uint8_t step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
     uint64_t pair[2];
     if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair)) {
@@ -69,14 +71,14 @@ static uint8_t step_record(struct hd_walker *w, uint64_t record, enum hd_trust t
     w->regs.pc = ra;
     w->regs.sp = record + 16;
     w->regs.r[HD_ARCH_FP] = pair[0];
-    w->regs.valid = UINT64_C(1) << HD_ARCH_FP; /* whatever else this code saved, nothing says where */
+    w->regs.valid = UINT64_C(1) << HD_ARCH_FP; /* the places of other saved registers are not known */
     w->trust = (uint8_t)trust;
     return HD_STEP_ON;
 }
 
 /* ---- whole rows ----------------------------------------------------------------------------- */
 
-/* A register's value in the frame itself. */
+/* Reads a register's value in the current frame, not in the caller's. False: the value is not known. */
 static bool own_value(const struct hd_regs *regs, uint64_t reg, uint64_t *value) {
     if (reg == HD_ARCH_SP) {
         *value = regs->sp;
@@ -111,7 +113,11 @@ static int row_cfa(const struct hd_walker *w, const struct hd_row *row, uint64_t
     return 0;
 }
 
-/* The caller's value of register `reg`. 0; -ENOENT: the caller has none; -EFAULT, -EINVAL, -ENODATA. */
+/* Finds the caller's value of register `reg`. Returns 0, or a negative errno value:
+ *
+ * -ENOENT: the value is lost or was never known. -EFAULT: the value lies outside of the stack copy.
+ *
+ * -EINVAL: the rule is malformed. -ENODATA: the rule needs a register that is not known. */
 static int row_register(const struct hd_walker *w, const struct hd_row *row, uint32_t reg, uint64_t cfa,
                         uint64_t *value) {
     const struct hd_register_rule *rule = &row->reg[reg];
@@ -121,7 +127,8 @@ static int row_register(const struct hd_walker *w, const struct hd_row *row, uin
     switch (rule->how) {
     case HD_HOW_UNDEFINED:
         return -ENOENT;
-    case HD_HOW_UNSPECIFIED: /* the ABI decides: a caller cannot have relied on a scratch register */
+    case HD_HOW_UNSPECIFIED: /* The ABI decides. A callee-saved register has its value still; the caller
+                                cannot rely on others. */
         if (!row->signal_frame && (HD_ARCH_CALLEE_SAVED >> reg & 1) == 0 && reg != row->return_column) {
             return -ENOENT;
         }
@@ -144,8 +151,8 @@ static int row_register(const struct hd_walker *w, const struct hd_row *row, uin
     if (rc != 0 || hd_stack_read(&w->stack, address, value, 8)) {
         return rc;
     }
-    /* An epilogue's rows still tell where a register was saved when it has been popped: then it is itself
-     * again. */
+    /* In an epilogue a row may name the place of a register that was popped already. If that place is below
+     * the stack pointer, the register itself has the caller's value. */
     return address < w->regs.sp && reg != row->return_column && own_value(&w->regs, reg, value) ? 0 : -EFAULT;
 }
 
@@ -156,14 +163,15 @@ static uint8_t stop_of(int error) {
     return HD_STOP_NO_UNWIND_INFORMATION;
 }
 
-/* Whether the caller's stack pointer may be the frame's own: the return address was popped into a register,
- * as by the C library's vfork. Only where the frame called nobody, for a call would have taken some of the
- * stack: no two frames in a row are such. */
+/* True if the caller's stack pointer may equal the current frame's: the function has popped the return
+ * address into a register, as libc's vfork does. Only for a frame whose pc is exact, because a call would
+ * have pushed a return address. So two frames in a row cannot have the same stack pointer. */
 static bool keeps_sp(const struct hd_walker *w, const struct hd_row *row) {
     return hd_pc_is_exact(w->trust) && row->reg[row->return_column].how == HD_HOW_REGISTER;
 }
 
-/* All registers by their rules. One that cannot be read is only unknown, but for the return address. */
+/* Sets w->regs to the caller's registers by the row's rules. A register that cannot be read becomes unknown;
+ * if it is the return address, the walk stops. Returns HD_STEP_ON or an enum hd_stop. */
 static uint8_t row_registers(struct hd_walker *w, const struct hd_row *row, uint64_t cfa) {
     struct hd_regs next = {.sp = cfa};
     uint64_t value;
@@ -194,7 +202,7 @@ static uint8_t row_registers(struct hd_walker *w, const struct hd_row *row, uint
     if (!row->signal_frame) {
         next.valid &= ~(UINT64_C(1) << row->return_column);
     }
-    /* A signal's handler may run on a stack of its own, anywhere. */
+    /* The stack pointer must grow, except from a signal handler, which may have a separate stack. */
     if (!row->signal_frame && (next.sp < w->regs.sp || (next.sp == w->regs.sp && !keeps_sp(w, row)))) {
         return HD_STOP_NO_PROGRESS;
     }
@@ -225,7 +233,7 @@ static uint8_t step_row(struct hd_walker *w, uint64_t start) {
     return rc == 0 ? row_registers(w, row, cfa) : stop_of(rc);
 }
 
-/* ---- code that nothing describes -------------------------------------------------------------- */
+/* ---- code without unwind tables --------------------------------------------------------------- */
 
 static bool accept(struct hd_walker *w, const struct hd_regs *next, bool strict) {
     uint64_t target;
@@ -237,7 +245,8 @@ static bool accept(struct hd_walker *w, const struct hd_regs *next, bool strict)
     return true;
 }
 
-/* The innermost function may have no frame yet, no more, or never. */
+/* Steps to the caller of a function that has no frame at pc. The function has not made the frame yet, has
+ * removed the frame, or never makes one. True: w->regs are the caller's. */
 static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
     const struct hd_memory *memory = &w->u->modules->memory;
     struct hd_regs next;
@@ -248,15 +257,16 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
     if (hd_arch_step_straight(memory, &w->stack, &w->regs, &next) == 1 && accept(w, &next, true)) {
         return true;
     }
-    /* In a module: a leaf. In none: code of a compiler has frames, but a jump to nowhere pushed only its
-     * return address. */
+    /* Code of a module may be a leaf without a frame. JIT code has frames. But if there is no memory at pc,
+     * the program called an invalid address, and the call has pushed its return address only. */
     if (kind == HD_RULE_NO_CFI || !hd_memory_read(memory, w->regs.pc, &byte, 1)) {
         return hd_arch_step_leaf(&w->stack, &w->regs, &next) == 1 && accept(w, &next, true);
     }
     return false;
 }
 
-/* A caller without tables and without a frame pointer, such as crt's _init. */
+/* Steps from a frame whose pc is a return address, in code without tables and frame pointer, such as crt's
+ * _init. True: w->regs are the caller's. */
 static bool step_straight(struct hd_walker *w) {
     uint64_t pc = w->regs.pc - 1;
     struct hd_regs next;
@@ -271,7 +281,8 @@ static bool step_straight(struct hd_walker *w) {
     return false;
 }
 
-/* The return from a signal handler, where the library describes it no better than by its instructions. */
+/* Steps from the kernel's return code of a signal handler, for a libc that has no unwind table for that code.
+ * Returns HD_STEP_ON, or HD_STOP_NO_UNWIND_INFORMATION: other code is at pc, or HD_STOP_UNREADABLE. */
 static uint8_t step_signal(struct hd_walker *w) {
     uint64_t pc = w->regs.pc - !hd_pc_is_exact(w->trust);
     struct hd_regs next = w->regs;
@@ -291,8 +302,8 @@ static uint8_t step_signal(struct hd_walker *w) {
     return HD_STEP_ON;
 }
 
-/* A return address that begins a function follows no call: somebody laid it there by hand, below the first
- * function of a coroutine's stack (makecontext). Nothing is further out. */
+/* True if the pc, a return address, is the start of a function. No call can precede it: makecontext wrote it
+ * below the first function of a coroutine's stack. So this frame is the outermost one. */
 static bool begins_a_function(struct hd_walker *w) {
     uint64_t pc = w->regs.pc;
     if (hd_cached_start(hd_unwinder_rule(w->u, pc)) != pc) {
@@ -327,7 +338,7 @@ static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
     return HD_STOP_NO_UNWIND_INFORMATION;
 }
 
-/* A plain rule by a frame pointer that is not known. */
+/* Steps by a plain rule that needs the frame pointer, after a search for the unknown frame pointer. */
 static uint8_t step_lost_fp(struct hd_walker *w, uint64_t start) {
     if (!hd_scan(w, start)) {
         return HD_STOP_NO_UNWIND_INFORMATION;
@@ -352,7 +363,7 @@ uint8_t hd_step(struct hd_walker *w, enum hd_rule_kind kind, uint64_t start) {
         if (hd_modules_at(w->u->modules, w->regs.pc - !hd_pc_is_exact(w->trust)) < 0) {
             return step_undescribed(w, kind);
         }
-        return step_row(w, start); /* a module came where generated code was */
+        return step_row(w, start); /* a module was loaded where JIT code was before */
     case HD_RULE_NO_CFI:
     case HD_RULE_EMPTY:
     default:

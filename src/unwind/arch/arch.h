@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the unwinder must know of a machine. Numbers and the hot inline functions come from arch_CPU.h, the
- * rest is defined by arch_CPU.c (only the file of the machine that is built for is compiled). Worker: may run
- * while a hang is on, no allocation.
+ * The knowledge of the CPU that the unwinder needs. The file arch_CPU.h has the numbers and the hot inline
+ * functions. The file arch_CPU.c defines the functions below; a build compiles the file of the target's CPU
+ * only. On the worker thread, also during a hang, so without allocation.
  */
 #ifndef HD_UNWIND_ARCH_H
 #define HD_UNWIND_ARCH_H
@@ -20,28 +20,30 @@
 #error "no unwinder for this machine"
 #endif
 
-/* True when the bytes before `ra` are a call. *target: where it goes, 0 when that is not in the instruction.
- */
+/* True if a call instruction ends at `ra`. *target: the address that the instruction calls; 0 for an indirect
+ * call. */
 bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *target);
 
-/* A frame whose code nothing describes, and that was not called from by the frame below (it is the innermost,
- * or a signal met it): when its instructions show that it has not made its frame yet, or no longer has it,
- * the step is done. Returns 1: *next is the caller; 0: cannot tell. */
+/* Steps to the caller of a function that no unwind table describes. The pc must be exact, not a return
+ * address: the frame is the innermost one, or a signal interrupted it. Returns 1: the instructions at pc show
+ * that the function has no frame yet, or has removed its frame; *next is the caller. Returns 0: they do not.
+ */
 int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *stack,
                       const struct hd_regs *regs, struct hd_regs *next);
 
-/* Follows the instructions from pc on to the function's end, as long as they are of the few that crt stubs
- * and epilogues are made of: the step is done as they would do it. Of any frame. As above. */
+/* Steps to the caller by simulating the instructions from pc to `ret`, for any frame. Returns 1: *next is the
+ * caller; 0: there is an instruction that neither epilogues nor crt stubs such as _init use. */
 int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack,
                           const struct hd_regs *regs, struct hd_regs *next);
 
-/* As above, when the instructions say nothing: the caller if the innermost function is a leaf without a
- * frame. A guess, the return address is to be checked. */
+/* Guesses that the innermost function is a leaf without a frame, and steps to its caller. For use after the
+ * two functions above have returned 0. Returns 1: *next is the caller, and the user must check next->pc;
+ * 0: the return address cannot be read. */
 int hd_arch_step_leaf(const struct hd_stack *stack, const struct hd_regs *regs, struct hd_regs *next);
 
-/* The kernel's return from a signal handler, known by its instructions where nothing describes it. 1: *next
- * is the interrupted context; 0: it is no such code; -EFAULT: it is, and the stack copy does not hold the
- * context. */
+/* Steps from the kernel's return code of a signal handler to the interrupted code. Recognises the return code
+ * by its instructions, because some systems have no unwind table for it. Returns 1: *next has the interrupted
+ * registers; 0: other code is at pc; -EFAULT: the stack copy lacks the saved registers. */
 int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *stack,
                         const struct hd_regs *regs, struct hd_regs *next);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * arm64: what instructions before and at an address say, and the kernel's signal frame.
- * Worker: may run while a hang is on, no allocation.
+ * arm64: steps to a caller by reading instructions, and the kernel's signal frame.
+ * On the worker thread, also during a hang, so without allocation.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "unwind/arch/arch.h"
 
-#define CONTEXT_REGISTERS 312u /* struct rt_sigframe: siginfo 128, ucontext's head 176, fault address 8 */
+/* offset of x0 in struct rt_sigframe, in bytes: siginfo 128, ucontext's head 176, fault address 8 */
+#define CONTEXT_REGISTERS 312u
 
 bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *target) {
     uint32_t word;
@@ -21,10 +22,11 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
         *target = ra - 4 + (uint64_t)distance;
         return true;
     }
-    return (word & 0xfefff000) == 0xd63f0000; /* blr, blraa, blrab and their kind */
+    return (word & 0xfefff000) == 0xd63f0000; /* blr, and its authenticating forms such as blraa */
 }
 
-/* The caller when the return address is still, or again, in x30. */
+/* Sets *next to the caller of a function that has not saved x30 yet, or has restored it: x30 has the return
+ * address. Returns 0 if the value of x30 is not known, else 1. */
 static int returned(const struct hd_regs *regs, struct hd_regs *next) {
     if ((regs->valid >> HD_ARCH_LR & 1) == 0) {
         return 0;
@@ -52,7 +54,7 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
 
 int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack *stack,
                           const struct hd_regs *regs, struct hd_regs *next) {
-    (void)memory; /* frame records are the rule on this machine: nothing more is made of instructions */
+    (void)memory; /* nothing to simulate: code for arm64 keeps frame records as a rule */
     (void)stack;
     (void)regs;
     (void)next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * arm64: register numbers (DWARF for the Arm 64-bit Architecture, 4.1) and the application of a compact rule.
- * Worker: may run while a hang is on, no allocation.
+ * arm64: register numbers (DWARF for the Arm 64-bit Architecture, 4.1) and how to apply a compact rule
+ * (struct hd_rule). On the worker thread, also during a hang, so without allocation.
  */
 #ifndef HD_UNWIND_ARCH_AARCH64_H
 #define HD_UNWIND_ARCH_AARCH64_H
@@ -13,17 +13,17 @@
 #define HD_ARCH_FP 29u
 #define HD_ARCH_LR 30u
 #define HD_ARCH_SP 31u
-#define HD_ARCH_PC 32u /* no column of its own: the return address is in x30's */
+#define HD_ARCH_PC 32u /* not a DWARF column: the return address is in x30's column */
 #define HD_ARCH_REGS 32u
 
-/* x19 to x28, x29 and x30. */
+/* Registers that a compact rule can restore: x19 to x30. */
 #define HD_ARCH_SLOTS \
     { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30 }
 #define HD_ARCH_LR_SLOT 11u
 #define HD_ARCH_SAVED_SHIFT 19u
 #define HD_ARCH_CALLEE_SAVED (UINT64_C(0x7ff) << 19)
 #define HD_ARCH_RETURN_WORDS 0u
-#define HD_ARCH_LEAF_KEEPS_SP true /* a leaf's return address stays in x30 */
+#define HD_ARCH_LEAF_KEEPS_SP true /* the return address of a leaf stays in x30 */
 
 static inline bool hd_arch_return_is_plain(const struct hd_row *row) {
     uint8_t how = row->reg[HD_ARCH_LR].how;
@@ -35,8 +35,8 @@ static inline bool hd_arch_return_known(const struct hd_rule *rule, uint64_t val
     return rule->slot[HD_ARCH_LR_SLOT] != 0 || (valid >> HD_ARCH_LR & 1) != 0;
 }
 
-/* Linux gives programs 48 bits of address unless they ask for more; above are the authentication code and the
- * tag. */
+/* Removes the authentication code and the tag of an address, which are above bit 47. Linux gives a program
+ * 48 bits of address unless the program asks for more. */
 static inline uint64_t hd_arch_strip(uint64_t pc) {
     return pc & ((UINT64_C(1) << 48) - 1);
 }
@@ -47,7 +47,7 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
     return v;
 }
 
-/* See arch_x86_64.h. */
+/* As hd_arch_apply of arch_x86_64.h. */
 static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
                                      uint64_t *fp) {
     if (rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT] != 0) {
@@ -62,7 +62,8 @@ static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *
     return hd_arch_strip(r[HD_ARCH_LR]);
 }
 
-/* x30 is not known in the caller: its own call has overwritten it. */
+/* Returns the mask of the registers that are known in the caller. The value of x30 is not: the caller's call
+ * instruction has overwritten it. */
 static inline uint64_t hd_arch_valid_after(const struct hd_rule *rule, uint64_t valid) {
     return (valid | (uint64_t)rule->saved << HD_ARCH_SAVED_SHIFT) & HD_ARCH_CALLEE_SAVED;
 }

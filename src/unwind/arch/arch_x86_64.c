@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * x86-64: what instructions before and at an address say, and the kernel's signal frame.
- * Worker: may run while a hang is on, no allocation.
+ * x86-64: steps to a caller by reading instructions, and the kernel's signal frame.
+ * On the worker thread, also during a hang, so without allocation.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "unwind/arch/arch.h"
 
-#define STRAIGHT_BYTES 40u /* how far the way to `ret` is followed */
+#define STRAIGHT_BYTES 40u /* hd_arch_step_straight looks for `ret` in so many bytes */
 
-/* Length of `call r/m64` by its ModRM and SIB bytes, counted from the opcode ff; 0: it is another
+/* Returns the length of `call r/m64` in bytes, from the opcode ff on, by its ModRM and SIB bytes. 0: another
  * instruction. */
 static unsigned indirect_call_length(uint8_t modrm, uint8_t sib) {
     unsigned mod = modrm >> 6, rm = modrm & 7;
@@ -37,7 +37,8 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
         return false;
     }
     if (!hd_memory_read(memory, ra - sizeof code, code, sizeof code)) {
-        code[0] = 0; /* the page begins at ra - 7 or later: the shortest calls may still fit */
+        /* the first of these bytes may be unmapped: read enough for a call of 5 bytes */
+        code[0] = 0;
         if (!hd_memory_read(memory, ra - 5, code + 3, 5)) {
             return false;
         }
@@ -57,7 +58,8 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
     return false;
 }
 
-/* The caller when the return address is at `slot` on the stack. Nothing but the stack pointer changed. */
+/* Sets *next to the caller, whose return address is at address `slot` of the stack. Callee-saved registers
+ * keep their values. Returns 0 if the stack copy lacks that address, else 1. */
 static int returned(const struct hd_stack *stack, const struct hd_regs *regs, uint64_t slot,
                     struct hd_regs *next) {
     uint64_t ra;
@@ -82,29 +84,30 @@ int hd_arch_step_bare(const struct hd_memory *memory, const struct hd_stack *sta
         }
     }
     const uint8_t *at = code + before;
-    if (memcmp(at, "\xf3\x0f\x1e\xfa", 4) == 0) { /* endbr64: the first instruction */
+    if (memcmp(at, "\xf3\x0f\x1e\xfa", 4) == 0) { /* endbr64: the function has run no instruction yet */
         return returned(stack, regs, regs->sp, next);
     }
     if (at[0] == 0x55 && at[1] == 0x48 &&
         ((at[2] == 0x89 && at[3] == 0xe5) || (at[2] == 0x8b && at[3] == 0xec))) {
-        return returned(stack, regs, regs->sp, next); /* push %rbp to come */
+        return returned(stack, regs, regs->sp, next); /* push %rbp is next */
     }
     if (at[0] == 0xc3 || at[0] == 0xc2) { /* ret */
         return returned(stack, regs, regs->sp, next);
     }
     if (before == 1 && code[0] == 0x55 && at[0] == 0x48 &&
         ((at[1] == 0x89 && at[2] == 0xe5) || (at[1] == 0x8b && at[2] == 0xec))) {
-        return returned(stack, regs, regs->sp + 8, next); /* push %rbp done, mov %rsp,%rbp to come */
+        return returned(stack, regs, regs->sp + 8, next); /* push %rbp has run, mov %rsp,%rbp is next */
     }
     return 0;
 }
 
-/* One instruction that leaves the way to `ret` straight: its length, 0 when it is none of those. *moved: what
- * it adds to the stack pointer; *popped: the register that it pops, or -1. The rest is what crt's _init and
- * _fini are made of. */
+/* Reads one instruction between pc and `ret`. Returns the instruction's length in bytes; 0: not one of
+ * those below. Sets *moved: the number of bytes that it adds to the stack pointer. Sets *popped: the DWARF
+ * number of the register that it pops, or -1. The moves, tests and calls are those of crt's _init and _fini.
+ */
 static unsigned straight(const uint8_t *c, int64_t *moved, int *popped) {
     unsigned rex = (c[0] & 0xf0) == 0x40, b = rex ? (c[0] & 1u) << 3 : 0;
-    static const uint8_t number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}; /* to DWARF's */
+    static const uint8_t number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}; /* DWARF's */
     *moved = 0;
     *popped = -1;
     if ((c[rex] & 0xf8) == 0x58) { /* pop */
@@ -139,7 +142,7 @@ int hd_arch_step_straight(const struct hd_memory *memory, const struct hd_stack 
     uint8_t code[STRAIGHT_BYTES + 8] = {0};
     struct hd_regs now = *regs;
     size_t bytes = STRAIGHT_BYTES;
-    while (!hd_memory_read(memory, regs->pc, code, bytes)) { /* the page may end before */
+    while (!hd_memory_read(memory, regs->pc, code, bytes)) { /* the page may end earlier: read half */
         if ((bytes /= 2) == 0) {
             return 0;
         }
@@ -170,12 +173,13 @@ int hd_arch_step_leaf(const struct hd_stack *stack, const struct hd_regs *regs, 
     return returned(stack, regs, regs->sp, next);
 }
 
-/* struct rt_sigframe after `ret` took its first word: ucontext begins at the stack pointer, general registers
- * at 40. */
+/* The handler's `ret` has popped the first word of struct rt_sigframe, so that the stack pointer is at the
+ * ucontext. The general registers are at byte 40 of the ucontext. */
 int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *stack,
                         const struct hd_regs *regs, struct hd_regs *next) {
     static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}; /* mov $15,%rax; syscall */
-    static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2}; /* then rsp, rip */
+    /* DWARF numbers of the saved registers in their order; rsp and rip follow */
+    static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2};
     uint8_t there[sizeof code];
     uint64_t saved[sizeof order + 2];
     if (!hd_memory_read(memory, regs->pc, there, sizeof there) || memcmp(there, code, sizeof code) != 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * x86-64: register numbers (System V psABI 1.0, figure 3.36) and the application of a compact rule.
- * Worker: may run while a hang is on, no allocation.
+ * x86-64: register numbers (System V psABI 1.0, figure 3.36) and how to apply a compact rule (struct
+ * hd_rule). On the worker thread, also during a hang, so without allocation.
  */
 #ifndef HD_UNWIND_ARCH_X86_64_H
 #define HD_UNWIND_ARCH_X86_64_H
@@ -15,7 +15,7 @@
 #define HD_ARCH_PC 16u /* the return address column */
 #define HD_ARCH_REGS 17u
 
-/* Callee-saved registers that a compact rule can restore: rbp, rbx, r12 to r15. */
+/* Registers that a compact rule can restore: rbp, rbx, r12 to r15. */
 #define HD_ARCH_SLOTS \
     { 6, 3, 12, 13, 14, 15 }
 #define HD_ARCH_SAVED_SHIFT 0u
@@ -45,9 +45,9 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
     return v;
 }
 
-/* The caller's registers from the words below `cfa` (a place in the stack copy, with rule->depth words below
- * it). The frame pointer is in *fp, not in its place in `r`: a loop can keep it at hand. Returns the return
- * address; the stack pointer is the caller's business. */
+/* Reads the caller's registers into `r` from the words below `cfa`, a pointer into the stack copy. The copy
+ * must have rule->depth words there. The frame pointer goes to *fp instead, so that a loop can keep it in a
+ * CPU register. Returns the return address. Leaves the stack pointer to the user of this function. */
 static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
                                      uint64_t *fp) {
     static const uint8_t number[] = HD_ARCH_SLOTS;
@@ -63,7 +63,7 @@ static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *
     return hd_arch_word(cfa - 8);
 }
 
-/* Which registers are known in the caller. */
+/* Returns the mask of the registers that are known in the caller. */
 static inline uint64_t hd_arch_valid_after(const struct hd_rule *rule, uint64_t valid) {
     return (valid & HD_ARCH_CALLEE_SAVED) | rule->saved;
 }

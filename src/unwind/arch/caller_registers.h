@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The calling function's own registers: where an unwinder starts. Watched thread: wait-free.
+ * Reads the registers of the function that calls hd_own_regs, from which the unwinder starts. On the watched
+ * thread; wait-free and async-signal-safe.
  */
 #ifndef HD_CALLER_REGISTERS_H
 #define HD_CALLER_REGISTERS_H
@@ -26,7 +27,7 @@ static inline __attribute__((always_inline)) void hd_own_regs(struct hd_regs *re
     regs->valid = 1U << 3 | 1U << 6 | 0xfU << 12;
 }
 #elif defined(__aarch64__)
-/* DWARF numbers are the registers': x19 to x30. */
+/* DWARF numbers 19 to 30 are x19 to x30. */
 static inline __attribute__((always_inline)) void hd_own_regs(struct hd_regs *regs) {
     __asm__ volatile("adr x9, .\n\t"
                      "str x9, [%0]\n\t"
