@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sample: attempts by the target's methods, and the last resort. Monitor: no allocation, no lock.
+ * Takes a sample: repeats the target's methods, then takes the last method. On the monitor thread, but for
+ * hd_capture_frozen: no allocation, no lock.
  */
 #include "capture/capture.h"
 
@@ -10,9 +11,12 @@
 #include "capture/linux/method.h"
 #include "os/os.h"
 
-#define RETRY_NS (5 * HD_NS_PER_MS) /* for a thread that is neither blocked nor certainly running */
+/* how long a sample repeats the methods, if the thread is neither blocked nor certainly running */
+#define RETRY_NS (5 * HD_NS_PER_MS)
+/* how long the monitor sleeps between two attempts */
 #define BETWEEN_NS (500 * HD_NS_PER_US)
-#define BRIEFEST_NS (20 * HD_NS_PER_US) /* waits this close together are too short to be captured */
+/* a thread that blocks more than once in this time blocks too briefly to be captured */
+#define BRIEFEST_NS (20 * HD_NS_PER_US)
 
 static int gone(struct hd_capture *out) {
     out->sched = (struct hd_sched){0};
@@ -26,8 +30,8 @@ static bool is_last_resort(const struct hd_capture_method *method) {
     return method[1].take == NULL;
 }
 
-/* Tries all methods but the last resort. Returns the result of the method that ended the attempt, or -EAGAIN.
- */
+/* Tries all methods but the last. Returns the result of the method that ended the attempt; -EAGAIN if none
+ * did. */
 static int try_methods(struct hd_target *t, struct hd_capture *out) {
     for (const struct hd_capture_method *method = t->methods; !is_last_resort(method); method++) {
         int rc = method->take(t, out);
@@ -51,7 +55,8 @@ static int attempt(struct hd_target *t, struct hd_capture *out) {
     return hd_method_begin_attempt(t, out) == -ESRCH ? -ESRCH : try_methods(t, out);
 }
 
-/* Whether the thread has waited often since the sample before, and each time long enough to be captured. */
+/* Stores in w->often whether the thread has blocked often since the sample before, but not too briefly to be
+ * captured. */
 static void see_waits(struct hd_thread_waits *w, const struct hd_capture *now) {
     uint64_t passed_ns = now->at_ns - w->at_ns, switches = now->sched.slices - w->slices;
     bool known = w->slices != 0 && now->sched.slices > w->slices;
@@ -81,12 +86,15 @@ int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out) 
     }
     uint64_t found_ns = out->at_ns;
     struct hd_sched found = out->sched;
-    out->sched = first; /* some milliseconds old: shows whether the thread ran meanwhile */
+    /* The statistics of the first attempt, some milliseconds old: the last method checks whether the thread
+     * has run since. */
+    out->sched = first;
     hd_method_reset(out);
     if (last_resort(t, out) == -ESRCH) {
         return gone(out);
     }
-    if (rc == -ETIMEDOUT) { /* the late answer will be of the same instant */
+    /* The late answer will have the time of the request, so this sample gets that time too. */
+    if (rc == -ETIMEDOUT) {
         out->at_ns = found_ns;
         out->sched = found;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One thread's registers and stack bytes at one instant, by the first method that gives an answer. A capture
- * allocates nothing and takes no lock; on the watched thread it looks nothing up.
+ * Captures one thread's registers and stack bytes at one instant, by the first capture method that succeeds.
+ * A capture allocates nothing and takes no lock. Its signal handler, which runs on the watched thread, looks
+ * up neither symbols nor modules.
  */
 #ifndef HD_CAPTURE_H
 #define HD_CAPTURE_H
@@ -9,28 +10,35 @@
 #include "base/types.h"
 #include "capture/target.h"
 
-/* Takes one sample. Tries the methods of the target in their order, again and again for up to 5 ms, and the
- * last one then. A signal may take 50 ms more. Always fills *out: `same` proves the earlier stack and copies
- * nothing; the method kernel gives no stack. 0, or -ESRCH: the thread has ended. Monitor.
+/* Takes one sample of the target's thread. Tries the target's methods in order and, while none succeeds,
+ * repeats them all for up to 5 ms. After that it takes the last method, `kernel`, which gives no stack. Where
+ * a method sends a signal, the wait for the answer may take 50 ms more.
  *
- * out->stack lies in one of two buffers of the library. A stack that the running thread copied is in place if
- * `in_place` allows that, and stays until the next call that allows it. Any other stack stays until the next
- * call. The worker should read a stack in place, and only the part that it needs. The thread must fetch each
- * cache line that another CPU took, and its next copy then takes ten times as long. */
+ * Always fills *out. If out->same is true, the stack is that of the capture before, and nothing is copied.
+ * Returns 0, or -ESRCH if the thread has ended. On the monitor thread.
+ *
+ * out->stack lies in one of two buffers of the library. If `in_place` is true, a running thread copies its
+ * stack into the first buffer. That copy is valid until the next call with `in_place` true. Every other stack
+ * is in the second buffer, and is valid only until the next call. The worker should read no more of the first
+ * buffer than it needs. The thread must fetch each cache line that another CPU has read, so its next copy
+ * takes ten times as long. */
 int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out);
 
-/* Takes the late answer of a thread that gave none in time. The kernel delivers a signal when the thread
- * leaves the kernel. So until the answer the thread was inside the kernel, or had no CPU, and this stack
- * called the kernel. `at_ns` of *out is the instant of the request. 0; -EAGAIN: no answer has come. A target
- * sends no signal until the answer has come, the signal is lost, or the request is forgotten: its turn is
- * over. The in-place buffer is reserved for one target's late answer at a time. Monitor. */
+/* Takes the late answer of a thread that did not answer its signal in time. The kernel delivers a signal when
+ * the thread leaves the kernel. So from the request until the answer, the thread was inside the kernel or had
+ * no CPU. Its stack shows which code called the kernel. out->at_ns is the time of the request.
+ *
+ * Returns 0, or -EAGAIN if no answer has come yet. The target sends no other signal until the answer has
+ * come, the signal is lost, or hd_capture_late_forget is called. Only one target at a time may have its late
+ * answer in the first buffer. On the monitor thread. */
 int hd_capture_late(struct hd_target *t, struct hd_capture *out);
 void hd_capture_late_forget(struct hd_target *t);
-/* False: the in-place buffer is reserved for another target. */
+/* Returns false if the first buffer is reserved for the late answer of another target. */
 bool hd_capture_may_be_in_place(const struct hd_target *t);
 
-/* The method frozen, once, for a thread that need not be watched. Copies to `stack`, of target->capacity
- * bytes. -EAGAIN: the thread runs; -ESRCH: it has ended; other errors: its files cannot be read. */
+/* Tries only the method frozen, once, so the thread need not be watched. Copies the stack to `stack`, which
+ * has target->capacity bytes. Returns 0; -EAGAIN if the thread runs; -ESRCH if the thread has ended;
+ * otherwise the error of reading the thread's files. On the thread that opened the target. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 
 #endif

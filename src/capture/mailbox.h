@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory that the monitor and the signal handler of one watched thread share. The handler owns the answer
- * while the phase is COPYING, the monitor at all other times; `word` passes it from one to the other. A late
- * handler finds another word and leaves the answer as it is. Watched thread and monitor: wait-free,
- * async-signal-safe.
+ * A mailbox passes the monitor's requests for a stack to the signal handler of one watched thread, and the
+ * answers back. `word` has the number and the phase of the request. The handler owns the answer while the
+ * phase is COPYING, the monitor in all other phases. A handler that runs too late finds another number in
+ * `word`, and leaves the answer unchanged. Watched thread and monitor: wait-free, async-signal-safe.
  */
 #ifndef HD_MAILBOX_H
 #define HD_MAILBOX_H
@@ -11,9 +11,11 @@
 #include "base/types.h"
 #include "os/thread_id.h"
 
-#define HD_STACK_BYTES_MAX (64u * 1024u) /* most that one capture copies */
-#define HD_ALT_STACK_BYTES (64u * 1024u) /* the program's own handlers with SA_ONSTACK run on it too */
-#define HD_OUTSIDE_BYTES (16u * 1024u)   /* most that the handler copies of a stack without known bounds */
+#define HD_STACK_BYTES_MAX (64u * 1024u) /* the most that one capture copies */
+/* the size of our alternate stack, on which the program's handlers with SA_ONSTACK run too */
+#define HD_ALT_STACK_BYTES (64u * 1024u)
+/* the most that the handler copies of a stack without known bounds */
+#define HD_OUTSIDE_BYTES (16u * 1024u)
 
 enum hd_mail_phase {
     HD_MAIL_IDLE,
@@ -23,32 +25,38 @@ enum hd_mail_phase {
 };
 
 struct hd_mailbox {
-    uint64_t word; /* atomic: number of the request << 2 | phase */
+    uint64_t word; /* atomic: the request's number << 2 | enum hd_mail_phase */
 
-    /* the request */
-    uint8_t *bytes;              /* HD_STACK_BYTES_MAX, mapped and touched */
-    uint64_t stack_lo, stack_hi; /* atomic: plain loads are safe between them; 0 0: nowhere */
+    /* The request, which the monitor writes before the phase becomes REQUESTED. */
+    uint8_t *bytes; /* where the handler copies the stack to: HD_STACK_BYTES_MAX bytes, all present */
+    uint64_t stack_lo, stack_hi; /* atomic: the handler may use plain loads between them; 0 0: nowhere */
 
-    /* the answer, in other cache lines than the word: the monitor keeps reading the word meanwhile */
+    /* The answer. It has separate cache lines, because the monitor reads `word` again and again meanwhile. */
     _Alignas(64) struct hd_regs regs;
     uint64_t stack_addr;
     uint32_t stack_bytes;
     bool truncated;
-    uint64_t ticks_begin, ticks_end;
+    uint64_t ticks_begin, ticks_end; /* the CPU's tick counter at the handler's start and end */
 
-    /* sums, atomic: late signals are counted too */
+    /* Atomic totals of interrupted system calls, by whether the handler repeated them. Late signals count
+     * too. */
     uint64_t restarted_syscalls;
     uint64_t interrupted_syscalls;
 
-    /* the thread */
+    /* The watched thread and its stacks. */
     hd_thread_id thread;
-    uint64_t stack_begin; /* of the stack that libc gave the thread, from libc's descriptor; 0: not known */
+    /* the bounds of the stack that libc gave the thread, from libc's thread descriptor; 0: not known */
+    uint64_t stack_begin;
     uint64_t stack_end;
-    uint8_t *alt_stack; /* ours; NULL: the program has an alternate stack */
-    uint64_t alt_bytes; /* atomic: size of the alternate stack in force; 0: there is no such stack */
-    uint32_t reading;   /* atomic: the monitor reads the thread's stack by plain loads */
-    uint32_t ended;     /* atomic: the thread has ended the watch: no plain loads from now on */
-    uint32_t closed;    /* atomic: the monitor does not use the mailbox any more */
+    uint8_t *alt_stack; /* the alternate stack that we gave the thread; NULL: we gave none */
+    /* The size of the thread's alternate stack, ours or the program's; 0: the thread has none. Atomic. */
+    uint64_t alt_bytes;
+    /* 1 while the monitor reads the stack by plain loads, so that the stack must stay mapped. Atomic. */
+    uint32_t reading;
+    /* 1 once the thread has ended the watch: from then on, plain loads do not read the stack. Atomic. */
+    uint32_t ended;
+    /* 1 once the monitor does not use the mailbox any more. Atomic. */
+    uint32_t closed;
 };
 
 static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread that can be captured: its open files, and what earlier captures have found out. The monitor has
- * one target for each watched thread. The worker and `hangdog dump` make one for a single capture.
+ * A target is a thread that can be captured: its open files of /proc, and the findings of earlier captures.
+ * The monitor has one target for each watched thread. The worker and `hangdog dump` make one for a single
+ * capture.
  */
 #ifndef HD_TARGET_H
 #define HD_TARGET_H
@@ -14,36 +15,44 @@
 
 struct hd_target;
 
-/* A method to take one sample. Its results:
+/* A capture method tries to take one sample. Its results:
  *
  * 0: *out is filled.
  *
- * -EAGAIN: no answer. hd_capture_take tries the next method, and all of them again a moment later.
+ * -EAGAIN: no stack. hd_capture_take tries the next method and, a moment later, all methods again.
  *
- * -EBUSY: no answer, and another try in this sample is useless.
+ * -EBUSY: no stack, and more attempts in this sample are useless. hd_capture_take takes the last method.
  *
- * -ETIMEDOUT: the same as -EBUSY. `at_ns` and `sched` of *out say when and how the method found the thread.
+ * -ETIMEDOUT: like -EBUSY, but an answer may still come. out->at_ns and out->sched have the time and the
+ * statistics of the request.
  *
  * -ESRCH: the thread has ended.
  *
- * Before the call `at_ns` and `sched` are those of the attempt, and all other members are zero. A method that
- * returns -EAGAIN leaves these two unchanged. */
+ * The caller sets out->at_ns and out->sched at the start of the attempt, and clears all other members. A
+ * method that returns -EAGAIN must leave these two members unchanged. */
 struct hd_capture_method {
     char name[16];
     int (*take)(struct hd_target *t, struct hd_capture *out);
 };
 
-/* Totals of a target's captures since it was opened. */
+/* Totals of a target's captures since the target was opened. */
 struct hd_capture_cost {
-    uint64_t samples;              /* captures that gave a stack, or proved the earlier one */
-    uint64_t signals;              /* sent */
-    uint64_t restarted_syscalls;   /* broken by our signal; the handler made the thread call again */
-    uint64_t interrupted_syscalls; /* broken or cut short by our signal, perhaps, and not repaired */
-    uint64_t pause_max_ns;         /* in the handler, by its own clock */
+    /* The number of captures that gave a stack, or proved the earlier stack unchanged. */
+    uint64_t samples;
+    /* The number of signals that the monitor sent to the thread. */
+    uint64_t signals;
+    /* The number of system calls that our signals interrupted and our handler repeated. */
+    uint64_t restarted_syscalls;
+    /* The number of system calls that our signals may have ended or cut short, and the handler did not
+     * repair. */
+    uint64_t interrupted_syscalls;
+    /* The longest time, and the sum of all times, that the thread spent in our handler. */
+    uint64_t pause_max_ns;
     uint64_t pause_total_ns;
 };
 
-/* The newest frozen capture. The stack is unchanged as long as the thread's statistics equal `sched`. */
+/* The newest frozen capture. Its stack is still the thread's stack as long as the thread's statistics equal
+ * `sched`. */
 struct hd_last_frozen {
     bool valid;
     uint8_t state; /* enum hd_run_state */
@@ -53,50 +62,58 @@ struct hd_last_frozen {
     uint64_t args[6];
 };
 
-/* The thread's waits, as earlier captures have found them. */
+/* The findings of earlier captures about how the thread blocks in the kernel. */
 struct hd_thread_waits {
-    uint64_t at_ns, slices; /* time and slices at the capture before; slices 0: no capture yet */
-    uint64_t argument;      /* first argument of call `syscall_nr` */
+    /* The time of the capture before, and sched.slices at that time; 0 before the first capture. */
+    uint64_t at_ns, slices;
+    /* The system call in which a capture last found out the thread's state, and the call's first argument. */
+    uint64_t argument;
     int32_t syscall_nr;
-    bool known;    /* in that call the thread waits in `state` */
-    uint8_t state; /* enum hd_run_state */
-    uint8_t tries; /* captures of unknown calls so far */
-    bool often;    /* the thread waits often and briefly; the method caught may try once in this sample */
+    /* True once such a call is known; `state` (enum hd_run_state) is the thread's state in that call. */
+    bool known;
+    uint8_t state;
+    /* The number of captures in other calls: every other such capture reads `stat` early. */
+    uint8_t tries;
+    /* True if the thread blocks often and briefly, so that the method caught may try once in this sample. */
+    bool often;
 };
 
-/* The methods of this system; capture/linux/method.h lists them. */
+/* The capture methods on Linux, in the order of a sample; capture/linux/method.h explains them. */
 extern const struct hd_capture_method hd_methods[];
 
-/* Set all members to zero. For a watched thread set `watched`, `mailbox` and request.signal too. Then open.
- */
+/* Set all members to zero. For a watched thread also set `watched`, `mailbox` and request.signal. Then call
+ * hd_target_open. */
 struct hd_target {
     hd_thread_id thread;
-    bool watched;      /* false: no signal is sent, and no plain load reads the stack */
-    uint32_t capacity; /* bytes of `copy_to`; 0: HD_STACK_BYTES_MAX */
-    uint8_t *copy_to;  /* the caller's buffer for a stack; NULL: the library's spare buffer */
-    /* In the order of a sample; a row of zeros ends them. NULL: hd_target_open stores hd_methods. */
+    bool watched;      /* false: captures send no signal, and read the stack only by system calls */
+    uint32_t capacity; /* the size of `copy_to` in bytes; 0 means HD_STACK_BYTES_MAX */
+    uint8_t *copy_to;  /* the caller's buffer for the stack; NULL: captures use the library's spare buffer */
+    /* The methods in the order of a sample; a row of zeros ends the array. If this is NULL, hd_target_open
+     * stores hd_methods. */
     const struct hd_capture_method *methods;
     struct hd_thread_files files;
-    struct hd_thread_clock clock; /* statistics at the start of this attempt */
+    struct hd_thread_clock clock; /* the scheduling statistics at the start of the current attempt */
     struct hd_stack_bounds bounds;
     struct hd_last_frozen last;
     struct hd_thread_waits waits;
     struct hd_signal_request request;
-    struct hd_mailbox *mailbox; /* NULL: not watched */
+    struct hd_mailbox *mailbox; /* NULL if the thread is not watched */
     struct hd_capture_cost cost;
 };
 
-/* Opens the files of a thread and finds its stack. The caller's descriptor table keeps the files, so each of
- * our threads has its own targets. The result is 0, or the error of opening `syscall`. In both cases the
- * caller must close the target. */
+/* Opens the thread's files in /proc and finds the bounds of the thread's stack. The files belong to the
+ * calling thread's private descriptor table, so only that thread may use the target. Returns 0, or the error
+ * of opening `syscall`. In both cases the caller must close the target. */
 int hd_target_open(struct hd_target *t, hd_thread_id thread);
 void hd_target_close(struct hd_target *t);
 
-/* Sleeps. The second function says how long all captures have slept so far. Monitor. */
+/* Sleeps for `ns`. hd_capture_napped_ns returns how long all captures together have slept so far. On the
+ * monitor thread. */
 void hd_capture_nap(uint64_t ns);
 uint64_t hd_capture_napped_ns(void);
 
-/* The worker did not get the newest capture, so the next one must not be proven by it. */
+/* Call if the worker did not get the newest capture: the next capture must not say by out->same that its
+ * stack is that capture's. */
 static inline void hd_target_forget_last(struct hd_target *t) {
     t->last.valid = false;
 }

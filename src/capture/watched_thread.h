@@ -1,46 +1,55 @@
 /* SPDX-License-Identifier: MIT
  *
- * The watched thread's own part of capturing: the process's signal handler, and the thread's mailbox and
- * alternate stack. The thread calls these functions at the start and the end of a watch.
+ * A watched thread prepares itself for captures by these functions, at the start of a watch, and leaves by
+ * them at the end. It installs the process's signal handler, and gives itself a mailbox and an alternate
+ * stack.
  */
 #ifndef HD_WATCHED_THREAD_H
 #define HD_WATCHED_THREAD_H
 
 #include "capture/mailbox.h"
 
-/* True for signals that the kernel ignores by default: a late one harms neither the program nor a child that
- * has reset its handlers. */
+/* Returns true for signals that the kernel ignores by default. If such a signal comes late, it harms neither
+ * the program nor a child that has reset its handlers. */
 bool hd_capture_signal_may_be(int signal);
 
-/* Installs the handler for `signal`, once for the process, before any watch. Idempotent; the handler stays.
- * The result is -EBUSY where the program has an action for the signal, and keeps it. To ignore the signal is
- * such an action, since a program that is executed inherits it. The result is -EINVAL where the kernel does
- * not ignore the signal by default. */
+/* Installs the handler for `signal`, once for the process, before any watch. Idempotent; the handler stays
+ * installed. Returns 0 or an error.
+ *
+ * -EBUSY: the program has an action for the signal, and that action stays. SIG_IGN counts as such an action,
+ * because a program that this process executes would inherit it.
+ *
+ * -EINVAL: the kernel does not ignore the signal by default. */
 int hd_capture_signal_init(int signal);
-/* Removes the handler if it is still ours, before a seccomp filter comes that may kill for its calls. Writes
- * no memory, so a child that shares memory may call. Async-signal-safe. */
+/* Removes the handler if it is still ours. Call before a seccomp filter that may kill the process for the
+ * handler's system calls. Writes no memory, so a vforked child, which shares its parent's memory, may call.
+ * Async-signal-safe. */
 void hd_capture_signal_end(void);
 
-/* Bytes of the memory that a watch of a thread needs. */
+/* Returns the size of `memory` for hd_capture_thread_enter. */
 size_t hd_capture_thread_bytes(void);
-/* The calling thread starts to be watched. Gives it an alternate stack, unless the program has one; stores
- * the mailbox in *out and as the thread's own; takes the dry sample. `memory` is aligned to a page and lives
- * until the thread has left and the monitor has closed the target, in either order. It has a guard page: give
- * it back by hd_os_memory_give only. */
+/* Starts the watch of the calling thread. Gives the thread an alternate stack, unless the program has one or
+ * needs the whole stack for its handlers. Stores the thread's new mailbox in *out, and takes the dry sample.
+ *
+ * `memory` has hd_capture_thread_bytes bytes and starts at a page. It must live until the thread has left the
+ * watch and the monitor has closed the target, in either order. It contains a guard page, so unmap it by
+ * hd_os_memory_give. Returns 0 or an error. */
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
-/* The calling thread ends the watch. Waits some microseconds if the monitor is reading its stack. The thread
- * may end after the call. -EBUSY: the caller runs in a handler on the alternate stack, so `memory` must stay.
- */
+/* Ends the watch of the calling thread, which may exit after the call. Waits some microseconds if the monitor
+ * is reading the thread's stack. Returns 0, or -EBUSY if the caller is a signal handler on the alternate
+ * stack: `memory` must then stay mapped. */
 int hd_capture_thread_leave(struct hd_mailbox *m);
-/* The monitor does not use the mailbox any more. Monitor. */
+/* Says that the monitor does not use the mailbox any more. On the monitor thread. */
 void hd_capture_thread_closed(struct hd_mailbox *m);
-/* Ends a watch of the calling thread that the monitor has closed already, and returns its memory. NULL: there
- * is no such watch. */
+/* If the monitor has closed the calling thread's mailbox, ends the watch and returns its memory, which the
+ * caller must free. Otherwise returns NULL. Also returns NULL if the caller is a signal handler on the
+ * alternate stack, because that memory is still in use. */
 void *hd_capture_thread_leave_closed(void);
 
-/* Whether the frame of our handler fits the stack where the kernel puts it. That is the alternate stack, if
- * there is one, else the stack in use, which is large. A coroutine's small stack is in use there only if the
- * program has handlers with SA_ONSTACK and no alternate stack, as Python has. */
+/* Returns whether the frame of our handler fits the stack on which the kernel would put it. If the thread has
+ * an alternate stack, the kernel uses that one. Otherwise it uses the current stack, which counts as large
+ * enough. That stack may be a coroutine's small one only in a program such as Python, which has handlers with
+ * SA_ONSTACK and no alternate stack. */
 bool hd_capture_mailbox_has_space(const struct hd_mailbox *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Installs and removes the handlers of crashes, at start and stop, and gives the worker the crash.
+ * Installs the handlers of crashes at start, removes them at stop, and passes the crash to the worker.
  */
 #include "crash/crash.h"
 
@@ -14,7 +14,7 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-/* SIGSYS is not a crash: sandboxes handle it. */
+/* The signals of crashes. SIGSYS is not one of them, because sandboxes handle it. */
 static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 enum {
     SIGNALS = sizeof signals / sizeof signals[0]
@@ -43,8 +43,8 @@ void hd_crash_begin(_Atomic uint32_t *wake) {
     atomic_store(&hd_crash_wake, wake);
     for (unsigned i = 0; i < SIGNALS; i++) {
         struct hd_kernel_action now = {.flags = 0};
-        /* A program that handles a signal keeps its handler: the JVM detects null pointers by one, and
-         * Python's faulthandler prints stacks. */
+        /* If the program handles a signal, its handler stays. The JVM detects null pointers by such a
+         * handler, and Python's faulthandler prints stacks. */
         if (hd_os.signal_action(signals[i], NULL, &now) == 0 && now.handler == NULL) {
             before[i] = now;
             (void)hd_os.signal_action(signals[i], &ours, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Crashes. The handler stores signal and registers, wakes the worker and waits for the report. The worker
- * unwinds and writes as for a hang. So the handler looks nothing up, and needs neither the heap nor malloc's
- * locks. Off by default.
+ * Reports of crashes, off by default. The handler stores signal and registers, wakes the worker and waits for
+ * the report. The worker unwinds the stack and writes the report, as for a hang. So the handler looks nothing
+ * up, and needs neither the heap nor malloc's locks.
  */
 #ifndef HD_CRASH_H
 #define HD_CRASH_H
@@ -12,14 +12,14 @@
 #include "base/types.h"
 #include "os/thread_id.h"
 
-#define HD_CRASH_WAIT_NS (3 * HD_NS_PER_S)   /* the handler waits so long for the report */
-#define HD_CRASH_ANSWER_NS (HD_NS_PER_S / 5) /* the worker waits so long for the handler's answer */
+#define HD_CRASH_WAIT_NS (3 * HD_NS_PER_S)   /* how long the handler waits for the report */
+#define HD_CRASH_ANSWER_NS (HD_NS_PER_S / 5) /* how long the worker waits for the handler's answer */
 #define HD_CRASH_TEXT_BYTES 256u
 
 enum hd_crash_phase {
     HD_CRASH_NONE,
-    HD_CRASH_STORING,   /* the thread that crashed first stores signal and registers */
-    HD_CRASH_STORED,    /* the worker may read them */
+    HD_CRASH_STORING,   /* the thread that crashed first is storing signal and registers */
+    HD_CRASH_STORED,    /* signal and registers are complete, and the worker may read them */
     HD_CRASH_REQUESTED, /* the worker wants the handler to call hd_crash.call */
     HD_CRASH_CALLED,
     HD_CRASH_WRITTEN, /* the report is on disk, and the handler may return */
@@ -29,37 +29,40 @@ struct hd_crash {
     _Atomic uint32_t phase; /* enum hd_crash_phase */
     hd_thread_id thread;
     int signal, code;
-    uint64_t address; /* of the failed access, or of the instruction; 0: the signal has no address */
+    uint64_t address; /* the address of the failed memory access or instruction; 0: the signal has none */
     uint64_t at_ns;
     struct hd_regs regs;
-    void *(*call)(void);
+    void *(*call)(void); /* the function that hd_crash_call makes the crashed thread call */
     void *result;
 };
 
-/* The uncaught C++ exception. Both texts end with a NUL; longer ones are truncated. */
+/* The C++ exception that the program did not catch. Both texts end with a NUL; longer ones are truncated. */
 struct hd_crash_exception {
-    char type[HD_CRASH_TEXT_BYTES]; /* mangled, as in std::type_info; empty: there was no exception */
-    char what[HD_CRASH_TEXT_BYTES]; /* empty: not known */
+    char type[HD_CRASH_TEXT_BYTES]; /* the type's mangled name, as in std::type_info; empty: no exception */
+    char what[HD_CRASH_TEXT_BYTES]; /* the text of the exception's what(); empty: not known */
 };
 
-/* Installs the handlers. A crash adds one to the worker's futex word `wake`. At start, on any thread. */
+/* Installs the handlers. After a crash, the handler adds one to the worker's futex word `wake` and wakes the
+ * worker. At start, on any thread. */
 void hd_crash_begin(_Atomic uint32_t *wake);
 
 /* Restores the earlier action of each signal that still has our handler. */
 void hd_crash_end(void);
 
-/* The crash that waits for its report; NULL: there is no crash. Worker. */
+/* Returns the crash that waits for its report; NULL: there is none. On the worker thread. */
 const struct hd_crash *hd_crash_taken(void);
-/* Makes the crashed thread call `f`, which must be async-signal-safe, and returns the result. NULL: no
- * answer. Worker. */
+/* Makes the crashed thread call `f`, which must be async-signal-safe, and returns the result of `f`. Returns
+ * NULL if the thread does not answer in time. On the worker thread. */
 void *hd_crash_call(void *(*f)(void));
+/* Says that the report is written, so that the handler returns. On the worker thread. */
 void hd_crash_written(void);
 
 /* ---- private to src/crash ------------------------------------------------------------------- */
 
 extern struct hd_crash hd_crash;
 extern _Atomic uint32_t *_Atomic hd_crash_wake;
-/* The action of a signal before ours. */
+/* Returns the action that the signal had before our handler was installed. NULL: the signal is not one of a
+ * crash. */
 struct hd_kernel_action *hd_crash_before(int signal);
 void hd_crash_on_signal(int signal, void *info, void *context);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The machine's part of capturing. Each machine has a header with the same functions.
+ * Includes the CPU-specific part of capturing. Each supported CPU has a header with the same functions.
  */
 #ifndef HD_MACHINE_H
 #define HD_MACHINE_H

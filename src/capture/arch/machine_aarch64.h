@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The machine's part of capturing for arm64 Linux. The kernel puts a call's
- * result into x0, and the first argument is lost. So the handler cannot repair a call that our signal broke,
- * and only counts it. Watched thread, handler: wait-free, async-signal-safe.
+ * The CPU-specific part of capturing for arm64 Linux. The kernel stores the result of a system call in x0 and
+ * so overwrites the first argument. So the handler cannot repeat a call that our signal interrupted, and only
+ * counts it. The signal handler calls these functions: wait-free, async-signal-safe.
  */
 #ifndef HD_MACHINE_AARCH64_H
 #define HD_MACHINE_AARCH64_H
@@ -37,7 +37,7 @@ static inline void hd_machine_relax(void) {
     __asm__ volatile("yield");
 }
 
-/* This CPU will write to the line soon. */
+/* Fetches the cache line, because this CPU will soon write to it. */
 static inline void hd_machine_fetch(const void *line) {
     __asm__ volatile("prfm pstl1keep, [%0]" : : "r"(line));
 }
@@ -46,12 +46,13 @@ static inline uint64_t hd_machine_thread_pointer(void) {
     return (uint64_t)__builtin_thread_pointer();
 }
 
-/* glibc's descriptor of a thread lies right below the thread pointer. */
+/* glibc's thread descriptor (struct pthread) lies right below the thread pointer. */
 #define HD_DESCRIPTOR_BYTES 1536u
 #define HD_DESCRIPTOR_AT (-(int64_t)HD_DESCRIPTOR_BYTES)
 
 static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
-    for (unsigned i = 0; i < 6; i++) { /* the kernel shows the original x0, also where x0 was replaced */
+    /* args[0] is right for x0: /proc shows the first argument even after the kernel has overwritten x0. */
+    for (unsigned i = 0; i < 6; i++) {
         regs->r[i] = args[i];
         regs->valid |= 1ULL << i;
     }
@@ -68,7 +69,7 @@ static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_
 
 typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
 
-/* Argument `i` of the call. The first argument is lost once the call has ended. */
+/* Returns argument `i` of the system call. The first argument is lost once the call has returned. */
 static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
     return context->uc_mcontext.regs[i];
 }
@@ -125,7 +126,8 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
 
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, pc)
 
-/* Goes back to the caller's registers after a jump to an address without code. */
+/* Changes *regs to the caller's registers, if the thread has jumped to an address without code. The link
+ * register x30 has the return address. */
 static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
     (void)stack;
     regs->pc = regs->r[30];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The machine's part of capturing for x86-64 Linux. It reads the registers of a signal's context, the code
- * around a system call instruction, and the layout of a signal's frame. Watched thread, handler: wait-free,
+ * The CPU-specific part of capturing for x86-64 Linux. The functions read a signal's context, the code around
+ * a system call instruction, and a signal's frame. The signal handler calls these functions: wait-free,
  * async-signal-safe.
  */
 #ifndef HD_MACHINE_X86_64_H
@@ -15,7 +15,8 @@
 
 #define HD_RED_ZONE 128 /* bytes below the stack pointer that a leaf function may use */
 
-/* Copies bytes unseen by sanitizers: another thread may be writing to the stack that is the source. */
+/* Copies bytes by an instruction that sanitizers do not check, because another thread may be writing to the
+ * source stack. */
 static inline void hd_machine_copy(void *to, const void *from, size_t n) {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
@@ -24,7 +25,7 @@ static inline void hd_machine_relax(void) {
     __builtin_ia32_pause();
 }
 
-/* This CPU will write to the line soon. CPUs without the instruction ignore it. */
+/* Fetches the cache line, because this CPU will soon write to it. CPUs without the instruction ignore it. */
 static inline void hd_machine_fetch(const void *line) {
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 }
@@ -35,11 +36,12 @@ static inline uint64_t hd_machine_thread_pointer(void) {
     return tp;
 }
 
-/* glibc's descriptor of a thread starts at the thread pointer. */
+/* glibc's thread descriptor (struct pthread) starts at the thread pointer. */
 #define HD_DESCRIPTOR_AT 0
 #define HD_DESCRIPTOR_BYTES 2048u
 
-/* Registers of a thread that is blocked in a system call: the kernel shows only the arguments. */
+/* Stores the argument registers of a thread that is blocked in a system call. /proc shows no other general
+ * registers. */
 static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
     static const uint8_t number[6] = {5, 4, 1, 10, 8, 9}; /* rdi rsi rdx r10 r8 r9 */
     for (unsigned i = 0; i < 6; i++) {
@@ -59,7 +61,8 @@ static inline void hd_machine_context_regs(struct hd_regs *regs, const ucontext_
     regs->valid = 0xffff;
 }
 
-/* Argument `i` of the call at which the context stands. The kernel leaves arguments in their registers. */
+/* Returns argument `i` of the system call that the signal interrupted. The kernel leaves arguments in their
+ * registers. */
 static inline uint64_t hd_machine_argument(const ucontext_t *context, unsigned i) {
     static const uint8_t place[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
     return (uint64_t)context->uc_mcontext.gregs[place[i]];
@@ -70,25 +73,26 @@ static inline long hd_machine_result(const ucontext_t *context) {
 }
 
 enum hd_machine_call {
-    HD_CALL_NONE,      /* the context does not stand at a system call */
-    HD_CALL_ENDED,     /* the call has just returned -EINTR */
-    HD_CALL_GAVE,      /* the call has just returned a number above zero */
-    HD_CALL_RESTARTED, /* the kernel has put the thread right before the call, to make it again */
+    HD_CALL_NONE,      /* the signal did not interrupt a system call */
+    HD_CALL_ENDED,     /* the system call has just returned -EINTR */
+    HD_CALL_GAVE,      /* the system call has just returned a number above zero */
+    HD_CALL_RESTARTED, /* pc is back at the call's instruction: the thread will repeat the call */
 };
 
-/* Where the context stands, and at which call. *nr is negative where the code does not show the number.
- * `read` reads the code: a page that can be executed need not be readable. */
+/* Returns what the signal did to the system call at the context's pc, and stores the call's number in *nr.
+ * The number is negative if the code does not show it. `read` must read the code, because a page that can be
+ * executed need not be readable. */
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    uint64_t rcx =
-        (uint64_t)context->uc_mcontext.gregs[REG_RCX]; /* the system call instruction stored pc in rcx */
+    /* The system call instruction has stored its return address in rcx. */
+    uint64_t rcx = (uint64_t)context->uc_mcontext.gregs[REG_RCX];
     long rax = hd_machine_result(context);
     enum hd_machine_call call = rax > 0 ? HD_CALL_GAVE : HD_CALL_ENDED;
     uint8_t code[HD_CODE_BYTES + 2] = {0};
 
     *nr = rax;
-    if (rax >= 0 && rcx == pc + 2) { /* the kernel steps back by the instruction's two bytes */
+    if (rax >= 0 && rcx == pc + 2) { /* true if the kernel has moved pc back by the instruction's two bytes */
         return HD_CALL_RESTARTED;
     }
     if (rax != -EINTR && (rax <= 0 || rcx != pc)) {
@@ -105,26 +109,28 @@ static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context,
     return call;
 }
 
-/* Moves the context back to the system call instruction. The arguments are still in their registers. */
+/* Moves pc back to the system call instruction, so that the thread repeats the call. The arguments are still
+ * in their registers. */
 static inline void hd_machine_call_again(ucontext_t *context, long nr) {
     context->uc_mcontext.gregs[REG_RIP] -= 2;
     context->uc_mcontext.gregs[REG_RAX] = nr;
 }
 
-/* Ends a call with -EINTR that the kernel would make again. */
+/* If the kernel has prepared to repeat the call, makes the call return -EINTR instead. */
 static inline void hd_machine_call_end(ucontext_t *context) {
     context->uc_mcontext.gregs[REG_RIP] += 2;
     context->uc_mcontext.gregs[REG_RAX] = -EINTR;
 }
 
-/* The part of a signal's frame that has the interrupted registers. Its bytes stay on the stack after the
- * handler has returned. */
+/* The interrupted registers in a signal's frame. The kernel puts the frame on the stack, and the bytes stay
+ * there after the handler has returned. */
 struct hd_machine_frame {
-    uint64_t r[17]; /* r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip: as in gregs */
+    uint64_t r[17]; /* in the order of gregs: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
 };
 
-/* The address of that part for an earlier signal, which interrupted the same instruction on the same stack.
- * The kernel's get_sigframe goes down by red zone, CPU state and frame. 0: not known. */
+/* Returns the address of these registers in an earlier signal's frame, if that signal interrupted the same
+ * instruction on the same stack. 0: not known. Like the kernel's get_sigframe, subtracts red zone, CPU state
+ * and frame from the stack pointer. */
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     const uint8_t *fp = (const uint8_t *)context->uc_mcontext.fpregs;
     uint32_t magic = 0, bytes = 512;
@@ -133,18 +139,18 @@ static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     if (fp == NULL) {
         return 0;
     }
-    hd_machine_copy(&magic, fp + 464,
-                    sizeof magic); /* struct _fpx_sw_bytes in the legacy area's spare bytes */
+    /* The FXSAVE area has struct _fpx_sw_bytes in its spare bytes: a magic number, then the area's size. */
+    hd_machine_copy(&magic, fp + 464, sizeof magic);
     if (magic == 0x46505853U) {
         hd_machine_copy(&bytes, fp + 468, sizeof bytes);
     }
     at = (at - bytes) & ~63ULL;
-    at = ((at - 440) & ~15ULL) -
-         8; /* struct rt_sigframe: return address, ucontext of 304 bytes, siginfo of 128 */
+    /* struct rt_sigframe has 440 bytes: the return address, 304 of ucontext and 128 of siginfo. */
+    at = ((at - 440) & ~15ULL) - 8;
     return at + 8 + offsetof(ucontext_t, uc_mcontext.gregs);
 }
 
-/* The same part of the frame that the handler runs on. */
+/* Returns the address of these registers in the running handler's frame. */
 static inline uint64_t hd_machine_own_frame(const ucontext_t *context) {
     return (uint64_t)(uintptr_t)context->uc_mcontext.gregs;
 }
@@ -155,11 +161,12 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
            stale->r[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
 }
 
-/* The word to change in a stale frame: the frame then belongs to another place. */
+/* The offset of the value that the handler overwrites in a stale frame. After that, hd_machine_same_place is
+ * false for this frame. */
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
 
-/* Goes back to the caller's registers after a jump to an address without code. `stack`: the bytes at the
- * stack pointer. */
+/* Changes *regs to the caller's registers, if the thread has jumped to an address without code. `stack` has
+ * the bytes at the stack pointer, which start with the return address. */
 static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
     __builtin_memcpy(&regs->pc, stack, sizeof regs->pc);
     regs->sp += sizeof regs->pc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finds the number of a system call that has returned. The result has replaced the number in rax, but the
- * code before the instruction shows where the number came from. The functions return a number only where the
- * code proves it. Watched thread, handler: wait-free, async-signal-safe.
+ * code before the system call instruction shows where the number came from. The functions return a number
+ * only if the code proves it. The signal handler calls them: wait-free, async-signal-safe.
  */
 #ifndef HD_SYSCALL_NUMBER_X86_64_H
 #define HD_SYSCALL_NUMBER_X86_64_H
@@ -11,10 +11,11 @@
 
 #include "base/types.h"
 
-/* Reads memory that may be unmapped. Returns the bytes read, or an error. */
+/* Reads memory that may be unmapped. Returns the number of bytes read, or a negative errno. */
 typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
 
-#define HD_CODE_BYTES 24u /* of code before a system call instruction that are checked */
+/* how many bytes before a system call instruction the functions decode */
+#define HD_CODE_BYTES 24u
 
 enum {
     HD_RAX = 1U << 0,
@@ -23,8 +24,9 @@ enum {
     HD_RSI = 1U << 6
 };
 
-/* Length of an instruction that only loads a register, and not one of `kept`. 0: another instruction. libc's
- * compiler puts little else between the number and the system call. */
+/* Returns the length of the instruction at `code` if the instruction loads a register that has no bit in
+ * `kept`. Otherwise returns 0. libc's compiler puts little else between the load of the number and the system
+ * call. */
 static inline size_t hd_code_load_bytes(const uint8_t *code, size_t n, unsigned kept) {
     size_t at = n > 0 && (code[0] & 0xf0) == 0x40 ? 1 : 0;
     uint8_t rex = at != 0 ? code[0] : 0;
@@ -68,8 +70,8 @@ static inline bool hd_code_only_loads(const uint8_t *code, const uint8_t *end, u
     return true;
 }
 
-/* Length of `mov disp8(%rsp),%REG` or `mov disp8(%rbp),%REG` without its prefix, and in *slot the address of
- * the loaded word. 0: another instruction. */
+/* If the code is `mov disp8(%rsp),%REG` or `mov disp8(%rbp),%REG`, returns its length without the prefix.
+ * Stores the address of the loaded word in *slot. Otherwise returns 0. */
 static inline size_t hd_code_slot_bytes(const uint8_t *code, const uint8_t *end, unsigned reg, uint64_t sp,
                                         uint64_t bp, uint64_t *slot) {
     if (end - code >= 4 && code[0] == 0x8b && code[1] == (0x44 | reg << 3) && code[2] == 0x24) {
@@ -83,18 +85,20 @@ static inline size_t hd_code_slot_bytes(const uint8_t *code, const uint8_t *end,
     return 0;
 }
 
-/* The number in a function's argument on the stack. No instruction between the load and the call stores. */
+/* Reads the number from a function's argument on the stack. That word is unchanged, because no instruction
+ * between its load and the system call stores to memory. */
 static inline long hd_number_in(uint64_t slot, hd_machine_read read) {
     uint64_t nr = 0;
     return read(slot, &nr, sizeof nr) == (long)sizeof nr && nr <= 0xffff ? (long)nr : -1;
 }
 
-#define HD_CANCEL_HEAD_BYTES 11u /* mov (%rdi),%eax; testb $8,(%rdi); jne */
+/* the first bytes of glibc's function for cancellable calls: mov (%rdi),%eax; testb $8,(%rdi); jne */
+#define HD_CANCEL_HEAD_BYTES 11u
 
-/* In glibc 2.41 and 2.42 all calls that can be cancelled go through one function, once a program has a second
- * thread. Its caller loads the number into rsi, and an argument of the call replaces it there. But the caller
- * has the number from its own argument on the stack, and that is intact. `pc` is right behind the system call
- * instruction. */
+/* Finds the number in glibc 2.41 and 2.42. There one function makes all calls that can be cancelled, once a
+ * program has a second thread. The caller of that function loads the number into rsi, where an argument of
+ * the call later replaces it. But the caller itself got the number as an argument on the stack, and that word
+ * is intact. `pc` is right behind the system call instruction. */
 static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t bp, hd_machine_read read) {
     static const uint8_t tail[33] = {
         0x49, 0x89, 0xfb,             /* mov %rdi,%r11 */
@@ -125,7 +129,8 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
     }
     uint32_t to = call[1] | (uint32_t)call[2] << 8 | (uint32_t)call[3] << 16 | (uint32_t)call[4] << 24;
     uint64_t begin = pc - 2 - sizeof tail - HD_CANCEL_HEAD_BYTES;
-    uint64_t before = begin - (back + (uint64_t)(int32_t)to); /* 4: an endbr64 stands in front */
+    /* 0, or 4 if the called function starts with endbr64 */
+    uint64_t before = begin - (back + (uint64_t)(int32_t)to);
     for (const uint8_t *from = call - 3; from > code && (before == 0 || before == 4); from--) {
         size_t bytes = hd_code_slot_bytes(from, call, 6, sp + sizeof back, bp, &slot);
         if (bytes != 0 && from[-1] == 0x48 &&
@@ -136,9 +141,9 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
     return -1;
 }
 
-/* The number of the call that has returned and whose instruction follows `code`. The code must be
- * `mov $nr,%eax`, `xor %eax,%eax` or a load from the stack, with only loads behind it; or `mov %reg,%eax`
- * just before the call. Negative: the code does not show the number. */
+/* Returns the number of the system call that has returned and whose instruction follows `code`. The number
+ * must come from `mov $nr,%eax`, `xor %eax,%eax` or a load from the stack, with only loads behind it. Or it
+ * must come from `mov %reg,%eax` right before the call. Negative if the code does not show the number. */
 static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const ucontext_t *context,
                                      hd_machine_read read) {
     static const uint8_t place[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -148,7 +153,8 @@ static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const uc
     uint64_t sp = (uint64_t)regs[REG_RSP], bp = (uint64_t)regs[REG_RBP], slot = 0;
 
     for (const uint8_t *from = end - 2; from > code; from--) {
-        bool prefixed = (from[-1] & 0xf0) == 0x40; /* a prefix may make these bytes name another register */
+        /* True if the byte before may be a REX prefix, which would make these bytes name another register. */
+        bool prefixed = (from[-1] & 0xf0) == 0x40;
         size_t at = prefixed && from[-1] != 0x48 ? 0 : hd_code_slot_bytes(from, end, 0, sp, bp, &slot);
         bool loaded = at != 0;
         long nr = -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of methods, and what they share. Monitor or worker: no allocation, no lock.
+ * The array of the capture methods, and the helpers that they share. On the monitor or worker thread: no
+ * allocation, no lock.
  */
 #include "capture/linux/method.h"
 

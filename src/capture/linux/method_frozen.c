@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods for a thread without a CPU: still, frozen, caught. The monitor copies the stack while
- * the thread waits. Before and after the copy it reads the scheduling statistics and the system call. Where
- * both pairs are equal, the thread never ran. The thread gets no signal. Monitor or worker: no allocation, no
- * lock.
+ * The methods for a thread that is not on a CPU: still, frozen and caught. The monitor copies the stack while
+ * the thread waits. Before and after the copy it reads the scheduling statistics and the system call. If both
+ * are unchanged, the thread did not run during the copy, so the copy is consistent. The thread gets no
+ * signal. On the monitor or worker thread: no allocation, no lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,8 +13,9 @@
 #include "capture/linux/method.h"
 #include "os/os.h"
 
-#define CATCH_NS (500 * HD_NS_PER_US) /* how long `caught` tries */
-#define RUNS_NS (50 * HD_NS_PER_US)   /* within this time a running thread is seen to use its CPU clock */
+#define CATCH_NS (500 * HD_NS_PER_US) /* how long the method caught tries */
+/* after this time, the CPU clock of a thread that runs has certainly advanced */
+#define RUNS_NS (50 * HD_NS_PER_US)
 
 /* ---- still ------------------------------------------------------------------------------------------- */
 
@@ -41,22 +42,24 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     enum hd_clock_proves proves = t->clock.proves;
     bool same =
         t->last.valid && proves != HD_CLOCK_NOTHING && hd_thread_clock_same(&t->last.sched, &out->sched);
-    /* Where the kernel counts only how often a thread leaves a CPU, `syscall` shows whether it runs again. */
+    /* Without schedstat, equal statistics prove only that the thread never left a CPU. So `syscall` must also
+     * show that the thread is blocked. */
     if (!same || (proves != HD_CLOCK_REST && hd_thread_files_where(&t->files) != HD_PROC_BLOCKED)) {
         return -EAGAIN;
     }
-    /* A blocked thread must be seen to run twice before a signal is sent. */
+    /* The thread is blocked. Two more checks must see it run before it gets a signal. */
     t->request.switches_known = false;
     fill(&t->last, out);
     out->same = true;
-    read_futex(out); /* the lock may have another owner now */
+    read_futex(out); /* read again, because the lock may have a new owner although the thread has not run */
     return 0;
 }
 
 /* ---- frozen ------------------------------------------------------------------------------------------ */
 
-/* Copies by plain loads. They take 0.1 µs, and do not wait for the memory map's lock, which a large process
- * takes while it forks. `reading` keeps the thread from leaving, and so from unmapping its stack. */
+/* Copies the stack by plain loads. Returns false if the stack's bounds are not known, or the thread has ended
+ * the watch. Plain loads take 0.1 µs. They do not wait for the memory map's lock, which a large process takes
+ * while it forks. While `reading` is not 0, the thread cannot leave the watch and unmap its stack. */
 static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd_capture *out) {
     if (!t->watched || !hd_stack_bounds_have(&t->bounds, sp, &t->files, t->mailbox)) {
         return false;
@@ -79,8 +82,8 @@ static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd
     return true;
 }
 
-/* Copies a stack without known bounds, which may end anywhere. A read that crosses its end is short, or fails
- * as a whole. */
+/* Copies a stack without known bounds by system calls, because the stack may end anywhere. A read across its
+ * end is short or fails as a whole. After a failure the next read is shorter. */
 static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd_capture *out) {
     uint64_t from = sp - HD_RED_ZONE;
     uint64_t touched = hd_os_touched(sp, capacity - HD_RED_ZONE);
@@ -93,7 +96,8 @@ static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd
             out->stack_bytes = (uint32_t)got;
             out->truncated = got == (long)capacity;
         } else if (from != sp) {
-            from = sp; /* the red zone may lie below the end of the stack */
+            /* first try again without the red zone, which may lie on an unmapped page */
+            from = sp;
             n *= 4;
         }
     }
@@ -103,11 +107,16 @@ static bool knows_wait(const struct hd_thread_waits *w, const struct hd_proc_sys
     return w->known && w->syscall_nr == call->nr && w->argument == call->args[0];
 }
 
-/* Whether a signal would end the wait: the state in `stat`. A read of that file takes five times as long as
- * all else, and a wait for a fast disk lasts 40 µs. So every other capture of an unknown call reads `stat`
- * before the copy, and this function reads it after the copy. Where neither read proves the state, it is that
- * of the same call earlier, or a guess: outside of calls threads wait for pages only. A thread that is
- * runnable with equal statistics was woken only now. */
+/* Returns the state in which the thread waits: HD_RUN_UNINTERRUPTIBLE if a signal would not end the wait.
+ * `read` is the state before the copy, or HD_RUN_RUNNABLE if the caller did not read it.
+ *
+ * The state is in `stat`. A read of `stat` takes five times as long as the rest of a capture. That is too
+ * long for a wait for a fast disk, which lasts 40 µs. So only every other capture of an unknown call reads
+ * `stat` before the copy. Otherwise this function reads `stat`, after the copy.
+ *
+ * If the thread is then runnable although its statistics are unchanged, another thread has just woken it. The
+ * function then returns the state of an earlier capture in the same call. If there is none, the function
+ * guesses. Outside of system calls a thread waits only for pages, and no signal ends that wait. */
 static enum hd_run_state kind_of_wait(struct hd_target *t, const struct hd_proc_syscall *call,
                                       enum hd_run_state read, const struct hd_sched *since) {
     struct hd_thread_waits *w = &t->waits;
@@ -182,7 +191,7 @@ int hd_method_frozen(struct hd_target *t, struct hd_capture *out) {
     if (n != n_after || memcmp(before, after, (size_t)n) != 0 || !hd_thread_clock_same(&out->sched, &sched)) {
         return -EAGAIN;
     }
-    t->request.switches_known = false; /* as in hd_method_still */
+    t->request.switches_known = false; /* for the same reason as in hd_method_still */
     remember(&t->last, &call, kind_of_wait(t, &call, state, &sched), &sched);
     fill(&t->last, out);
     out->stack = stack;
@@ -197,8 +206,8 @@ int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out) {
 
 /* ---- caught ------------------------------------------------------------------------------------------ */
 
-/* Tries again without a sleep. Gives up on a thread that only waits for a CPU, perhaps for the monitor's own.
- */
+/* Repeats still and frozen without a sleep, because each of the thread's waits is brief. Gives up early on a
+ * thread that only waits for a CPU, because the monitor may be using that CPU. */
 int hd_method_caught(struct hd_target *t, struct hd_capture *out) {
     uint64_t begun_ns = hd_os_now_ns(), passed_ns;
     const uint64_t at_ns = out->at_ns;

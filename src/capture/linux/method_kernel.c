@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last resort: what the kernel shows of a thread, without a stack. Monitor: no allocation, no lock.
+ * The last method of a sample: what the kernel shows of a thread, without a stack. On the monitor thread: no
+ * allocation, no lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,10 +21,11 @@ int hd_method_kernel(struct hd_target *t, struct hd_capture *out) {
     if (rc == -ESRCH || state == HD_RUN_GONE || hd_thread_clock_sched(&t->files, &out->sched) == -ESRCH) {
         return -ESRCH;
     }
-    /* The letter R is both. A thread that has not run since the attempt began waits for a CPU. The statistics
-     * of a running thread may be as old as the kernel's last tick, its CPU clock is not. */
+    /* `stat` shows R for a thread that runs and for one that waits for a CPU. A thread that has not run since
+     * the sample began waits for a CPU. The CPU clock is compared too: the statistics of a running thread may
+     * be as old as the kernel's last tick. */
     bool ran = out->sched.slices != before.slices || !hd_thread_clock_rests(&t->files, &before);
-    if (state == HD_RUN_RUNNABLE) { /* or `stat` cannot be read */
+    if (state == HD_RUN_RUNNABLE) { /* also the value if `stat` cannot be read */
         state = ran ? HD_RUN_RUNNING : rc < 0 ? HD_RUN_BLOCKED : state;
     }
     hd_thread_clock_refresh(&t->files, &out->sched);

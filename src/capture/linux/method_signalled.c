@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The method for a running thread: a signal makes the thread copy its own stack. Monitor: no allocation, no
- * lock.
+ * The method for a thread that runs: a signal makes the thread copy its own stack. On the monitor thread: no
+ * allocation, no lock.
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,15 +13,24 @@
 #include "os/os.h"
 #include "os/ticks.h"
 
+/* how long the monitor waits for an answer that goes to the spare buffer */
 #define ANSWER_NS (50 * HD_NS_PER_MS)
-#define LATE_NS (5 * HD_NS_PER_MS) /* for an answer that may come later: the monitor's looks stay in time */
-#define PENDING_NS (500 * HD_NS_PER_US)  /* lets the thread run where the machine has one CPU */
-#define SPIN_NS (50 * HD_NS_PER_US)      /* a signal takes 15 to 30 µs, a wake-up of the monitor 30 to 80 */
-#define RELAX 32                         /* pauses between two reads of the word, some 1 to 2 µs */
-#define FIRST_NAP_NS (60 * HD_NS_PER_US) /* the monitor polls, so the handler makes no call to wake it */
+/* how long the monitor waits for an answer that it can also take later: not long, so that looks are on time
+ */
+#define LATE_NS (5 * HD_NS_PER_MS)
+/* how long the monitor sleeps while a signal is pending, so that the thread runs even if there is one CPU */
+#define PENDING_NS (500 * HD_NS_PER_US)
+/* how long the monitor spins: an answer takes 15 to 30 µs, a wake-up of the monitor 30 to 80 */
+#define SPIN_NS (50 * HD_NS_PER_US)
+/* the number of pauses between two reads of `word`: together 1 to 2 µs */
+#define RELAX 32
+/* the monitor's first sleep between two reads: it polls, so that the handler need not wake it */
+#define FIRST_NAP_NS (60 * HD_NS_PER_US)
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
-#define UNBLOCKED_NS (100 * HD_NS_PER_US) /* a thread that ran for so long is not inside sigwait */
-#define GROWN_MAX (128ULL << 20) /* the kernel maps nothing nearer below the end of a main thread's stack */
+/* a thread that has run for this long between two checks is not inside sigwait */
+#define UNBLOCKED_NS (100 * HD_NS_PER_US)
+/* the kernel maps nothing else within this distance below the end of a main thread's stack */
+#define GROWN_MAX (128ULL << 20)
 
 /* ---- may the signal be sent? ------------------------------------------------------------------------- */
 
@@ -33,7 +42,7 @@ static bool shows_pending(const struct hd_signal_request *r, const struct hd_pro
     return (status->pending >> (r->signal - 1) & 1) != 0;
 }
 
-/* The thread has not waited between two checks: it runs, or waits for a CPU. */
+/* Returns true if the thread has not blocked since the last check: it runs, or waits for a CPU. */
 static bool keeps_its_switches(struct hd_signal_request *r, const struct hd_proc_status *status) {
     bool same = r->switches_known && status->voluntary == r->switches;
     r->switches = status->voluntary;
@@ -41,8 +50,9 @@ static bool keeps_its_switches(struct hd_signal_request *r, const struct hd_proc
     return same;
 }
 
-/* A thread inside sigwait shows a signal as unblocked that it otherwise blocks. So a thread that blocked the
- * signal still does, until two checks show it unblocked, and the thread ran between them and never waited. */
+/* Returns whether the thread blocks the signal. Inside sigwait, /proc shows a blocked signal as unblocked. So
+ * a thread that once blocked the signal counts as blocking it until two checks show the signal unblocked.
+ * Between these checks the thread must also have run and never waited. */
 static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     struct hd_signal_request *r = &t->request;
     struct hd_proc_status then;
@@ -60,8 +70,8 @@ static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     return r->blocks_signal;
 }
 
-/* The signal to use after the program has taken `taken` for itself: another one that the kernel ignores by
- * default. 0: the program has taken that signal too. */
+/* Returns the signal to use after the program has taken `taken` for itself: another signal that the kernel
+ * ignores by default. Returns 0 if there is none. */
 static int another_signal(int taken) {
     return taken == SIGURG && hd_capture_signal_init(SIGWINCH) == 0 ? SIGWINCH : 0;
 }
@@ -97,7 +107,7 @@ static bool may_send(struct hd_target *t) {
     if (hd_signal_request_is_answering(r, t->mailbox)) {
         return false;
     }
-    /* The signal is lost; or it is blocked, and the thread may have run since. */
+    /* The old request is useless: its signal is lost, or is blocked while the thread may have run since. */
     hd_signal_request_forget(r, t->mailbox);
     r->forgotten = 0;
     r->no_space = !hd_capture_mailbox_has_space(t->mailbox);
@@ -105,7 +115,8 @@ static bool may_send(struct hd_target *t) {
            hd_signal_request_may_open(t->mailbox);
 }
 
-/* The last check before the signal: the thread runs, and has not left its CPU since the attempt began. */
+/* The last check before the signal: returns whether the thread runs, and has not left its CPU since the
+ * statistics `since`. */
 static bool keeps_running(const struct hd_target *t, const struct hd_sched *since) {
     struct hd_sched now;
     enum hd_run_state state;
@@ -121,8 +132,9 @@ static bool keeps_running(const struct hd_target *t, const struct hd_sched *sinc
 
 /* ---- the answer -------------------------------------------------------------------------------------- */
 
-/* Spins, then naps: a thread on the monitor's own CPU answers only while the monitor sleeps. False: no answer
- * has come. */
+/* Waits up to `for_ns` for the answer. Spins first and then sleeps between two reads, because a thread on the
+ * monitor's CPU can answer only while the monitor sleeps. Returns false if no answer has come, or if the
+ * thread has ended its watch. */
 static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint64_t for_ns) {
     uint64_t now = hd_os_now_ns();
     uint64_t spin_until = now + SPIN_NS, until = now + for_ns;
@@ -131,7 +143,7 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
     while (!hd_signal_request_has_answer(m, sequence)) {
         now = hd_os_now_ns();
         if (now < spin_until) {
-            /* Each read of the word takes its cache line from the handler. */
+            /* Pause, because each read of `word` takes the word's cache line from the handler's CPU. */
             for (unsigned i = 0; i < RELAX; i++) {
                 hd_machine_relax();
             }
@@ -146,10 +158,10 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
     return true;
 }
 
-/* Converts the handler's ticks to ns, by the rate of the trip from the signal to the answer. The handler
- * cannot take longer than the trip. The rate of a longer time may be wrong: the machine may have been
- * suspended in it, while the counter ran. */
-static uint64_t part_of(const struct hd_instant *trip, uint64_t ticks) {
+/* Converts the handler's ticks to ns, by the tick rate during the trip from the signal to the answer. The
+ * handler's time is a part of the trip. A rate over a longer time may be wrong: if the machine was suspended,
+ * the tick counter may have run while CLOCK_MONOTONIC stopped. */
+static uint64_t handler_ns(const struct hd_instant *trip, uint64_t ticks) {
     return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_clock_ratio_32(trip->ns, trip->ticks)) : trip->ns;
 }
 
@@ -158,7 +170,7 @@ static void add_pause(struct hd_capture_cost *cost, const struct hd_mailbox *m,
     uint64_t now_ns = hd_os_now_ns();
     uint64_t ticks = hd_ticks_read();
     struct hd_instant trip = {ticks - sent->ticks, now_ns - sent->ns};
-    uint64_t pause_ns = part_of(&trip, m->ticks_end - m->ticks_begin);
+    uint64_t pause_ns = handler_ns(&trip, m->ticks_end - m->ticks_begin);
     cost->pause_total_ns += pause_ns;
     cost->pause_max_ns = pause_ns > cost->pause_max_ns ? pause_ns : cost->pause_max_ns;
 }
@@ -182,12 +194,13 @@ static void read_answer(struct hd_target *t, const struct hd_instant *sent, bool
     out->way = HD_WAY_SIGNALLED;
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
-    /* Until the answer the thread was where the request found it. The next sample shows what it does then. */
+    /* The sample has the time of the request, because what the thread does after its answer belongs to the
+     * next sample. */
     out->at_ns = sent->ns;
     add_pause(&t->cost, m, sent);
     add_calls(t);
-    if (t->watched &&
-        t->bounds.hi - m->regs.sp < GROWN_MAX) { /* where the stack has grown, the next copy is whole */
+    /* If the main thread's stack has grown, read its bounds again, so that the next copy is whole. */
+    if (t->watched && t->bounds.hi - m->regs.sp < GROWN_MAX) {
         (void)hd_stack_bounds_have(&t->bounds, m->regs.sp, &t->files, m);
     }
 }

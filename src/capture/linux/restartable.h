@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a signal affects each system call. A thread may make a call again after -EINTR if the call had done
- * nothing yet. That excludes close, whose descriptor is gone, and connect, which the kernel still completes.
- * Async-signal-safe.
+ * How a signal affects each system call. After -EINTR a thread may repeat a call only if the call has done
+ * nothing yet. Two calls cannot be repeated: close, whose descriptor is gone, and connect, which the kernel
+ * still completes. Async-signal-safe.
  */
 #ifndef HD_RESTARTABLE_H
 #define HD_RESTARTABLE_H
@@ -80,20 +80,20 @@ static inline bool hd_restartable(long nr) {
     }
 }
 
-/* Calls for mutexes with priority inheritance. The kernel makes them again, whatever flags a handler has.
- * libc would take -EINTR from such a call for success. */
+/* Returns true for the futex calls of mutexes with priority inheritance. The kernel repeats these calls,
+ * whatever flags a handler has. They must not end with -EINTR, because libc would take -EINTR for success. */
 static inline bool hd_always_restarted(long nr, uint64_t futex_operation) {
     unsigned operation = (unsigned)futex_operation & (unsigned)FUTEX_CMD_MASK;
     return nr == SYS_futex &&
            (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2 || operation == FUTEX_WAIT_REQUEUE_PI);
 }
 
-/* A call that gave fewer bytes did not run for long, and its result may be short without a signal: a pipe has
- * no more. */
+/* If a call gave this many bytes or fewer, our signal does not count as the reason. Such a call was brief,
+ * and may be short without a signal: the pipe has no more bytes, for example. */
 #define HD_SHORT_BYTES 65536
 
-/* Index of the argument with the number of bytes to move, for calls that a signal may cut short. 0: any other
- * call. */
+/* Returns the index of the argument with the number of bytes to transfer, if a signal may cut the call short.
+ * Returns 0 for all other calls. `fourth` is the call's fourth argument. */
 static inline unsigned hd_bytes_argument(long nr, uint64_t fourth) {
     switch (nr) {
     case SYS_getrandom:

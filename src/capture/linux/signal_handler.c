@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The signal handler of a watched thread. It copies registers and stack bytes, repairs the system call that
- * the signal broke, and returns. Wait-free, async-signal-safe: it looks nothing up, calls no function of
- * libc, and leaves errno unchanged (its few system calls are raw). The file is built
- * without sanitizers, and a raw system call installs the handler. Else the thread sanitizer would delay it
- * while the thread runs on a CPU.
+ * The signal handler of a watched thread. It copies registers and stack bytes, repeats the system call that
+ * the signal interrupted, and returns. Wait-free and async-signal-safe: it looks nothing up, makes only raw
+ * system calls, calls no libc function, and leaves errno unchanged.
+ *
+ * This file is built without sanitizers, and a raw system call installs the handler. Otherwise the thread
+ * sanitizer would delay the handler while the thread runs on a CPU.
  */
 #include <signal.h>
 #include <sys/uio.h>
@@ -15,14 +16,15 @@
 #include "os/linux/syscall.h"
 #include "os/ticks.h"
 
-/* Initial-exec: the first access allocates nothing. */
+/* In the initial-exec model the first access to a thread-local variable does not allocate. */
 static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model("initial-exec")));
 
 #if defined(__x86_64__)
-/* The same bytes as libc's: debuggers and unwinders recognise a signal's frame by them. */
+/* The same instruction bytes as in libc's restorer, because debuggers and unwinders recognise a signal's
+ * frame by these bytes. */
 __asm__(".text\n"
         ".p2align 4\n"
-        "nop\n" /* unwinders look one byte before a return address */
+        "nop\n" /* for unwinders, which look up the byte before a return address */
         ".globl hd_capture_restorer\n"
         ".hidden hd_capture_restorer\n"
         ".type hd_capture_restorer, @function\n"
@@ -59,7 +61,7 @@ static long own_memory(long call, uint64_t addr, void *buf, size_t n) {
     return hd_syscall6(call, hd_syscall0(SYS_getpid), (long)&local, 1, (long)&remote, 1, 0);
 }
 
-/* Reads memory that may be unmapped. Returns the bytes read, or an error. */
+/* Reads memory that may be unmapped. Returns the number of bytes read, or a negative errno. */
 static long read_own_memory(uint64_t addr, void *buf, size_t n) {
     return own_memory(SYS_process_vm_readv, addr, buf, n);
 }
@@ -70,7 +72,9 @@ static void copy_stack(struct hd_mailbox *m) {
     uint64_t sp = m->regs.sp;
     uint64_t from = sp - HD_RED_ZONE;
 
-    if (sp < lo || sp >= hi) { /* a coroutine's stack, for example, which may end anywhere */
+    /* The stack has no known bounds (a coroutine's stack, for example). Read it by a system call, which fails
+     * at an unmapped page. */
+    if (sp < lo || sp >= hi) {
         long n = read_own_memory(from, m->bytes, HD_OUTSIDE_BYTES);
         if (n < 0) {
             from = sp;
@@ -90,7 +94,8 @@ static void copy_stack(struct hd_mailbox *m) {
     m->stack_bytes = (uint32_t)n;
 }
 
-/* Whether the program has a handler for this signal. *restarts: with SA_RESTART. */
+/* Returns whether the program has a handler for this signal. Sets *restarts to whether the handler has
+ * SA_RESTART. */
 static bool has_handler(int signal, bool *restarts) {
     struct hd_kernel_action action = {0};
     if (hd_syscall4(SYS_rt_sigaction, signal, NULL, &action, HD_KERNEL_SIGSET_BYTES) < 0) {
@@ -100,15 +105,16 @@ static bool has_handler(int signal, bool *restarts) {
     return action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN;
 }
 
-/* Whether a signal of the program's is pending behind ours. The kernel delivers that signal once our handler
- * has returned, and it ends the call. `even_if_it_restarts`: also a signal whose handler has SA_RESTART.
+/* Returns whether a signal of the program is pending that will end the system call. The kernel delivers that
+ * signal once our handler has returned. If `even_if_it_restarts` is true, a signal whose handler has
+ * SA_RESTART counts too.
  *
- * A signal that the context's mask blocks does not count. Where the call itself unblocks it (ppoll,
+ * A signal that the context's mask blocks does not count. If the call itself unblocks that signal (ppoll,
  * sigsuspend), the repeated call ends at once. A signal without a handler does not count either: the kernel
  * keeps it pending only because our handler blocks all signals.
  *
- * A signal to the process may still go to another thread, for this thread blocks it now. So the caller counts
- * each call that it ends because of such a signal. */
+ * A signal to the whole process may still go to another thread, because this thread blocks it now. So the
+ * caller counts each call that it ends because of such a signal. */
 static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it_restarts) {
     uint64_t pending = 0;
 
@@ -127,7 +133,7 @@ static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it
     return false;
 }
 
-/* Whether the program has a handler that blocks our signal while it runs. */
+/* Returns whether the program has a handler that blocks our signal while that handler runs. */
 static bool any_handler_masks(int own) {
     for (int signal = 1; signal <= 64; signal++) {
         struct hd_kernel_action action = {0};
@@ -141,11 +147,12 @@ static bool any_handler_masks(int own) {
     return false;
 }
 
-/* Whether a signal of the program's had ended the call before ours came. The mask of the program's handler
- * blocked our signal. The kernel delivers it as that handler returns, to the context that the handler had
- * interrupted. The bytes of that handler's frame then still lie below the stack pointer.
- * The frame of an older signal looks the same. So the function changes one word of the frame: a true -EINTR
- * prevents at most one later repair. The bytes are unused, and any signal would overwrite them. */
+/* Returns whether a signal of the program had ended the call before our signal came. The program's handler
+ * then blocked our signal, and the kernel delivered our signal as that handler returned. The bytes of that
+ * handler's frame still lie below the stack pointer.
+ *
+ * The frame of an older signal looks the same. So the function changes one 64-bit value of the frame, and
+ * each frame prevents at most one repair. These bytes are unused, and any signal would overwrite them. */
 static bool program_signal_was_here(int own, const ucontext_t *context) {
     struct hd_machine_frame stale = {0};
     uint64_t none = 0;
@@ -165,15 +172,17 @@ static void count(struct hd_mailbox *m, bool repaired) {
     }
 }
 
-/* Whether our signal may have cut the call short. A call that had no more bytes to give looks the same. */
+/* Returns whether our signal may have cut the call short. A call that had no more bytes to transfer looks the
+ * same. */
 static bool may_be_short(long nr, const ucontext_t *context) {
     unsigned bytes = hd_bytes_argument(nr, hd_machine_argument(context, 3));
     uint64_t gave = (uint64_t)hd_machine_result(context);
     return bytes != 0 && gave > HD_SHORT_BYTES && gave < hd_machine_argument(context, bytes);
 }
 
-/* Repairs the call at which the context stands. With SA_RESTART the kernel repeats some calls; others, such
- * as poll and nanosleep, end with -EINTR. */
+/* Repairs the system call that our signal interrupted, so that the program does not notice our signal. With
+ * SA_RESTART the kernel itself repeats some calls. Other calls, such as poll and nanosleep, end with -EINTR.
+ */
 static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     uint64_t mask = 0;
     long nr;
@@ -190,6 +199,7 @@ static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     }
     hd_machine_copy(&mask, &context->uc_sigmask, sizeof mask);
     if (call == HD_CALL_RESTARTED) {
+        /* Our handler has SA_RESTART, but a pending signal of the program may have to end the call. */
         if (!hd_always_restarted(nr, hd_machine_argument(context, 1)) &&
             program_signal_waits(own, mask, false)) {
             count(m, false);
@@ -199,15 +209,16 @@ static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     }
     bool overlaid = hd_machine_stale_frame(context) == hd_machine_own_frame(context);
     if (!overlaid && program_signal_was_here(own, context)) {
-        return; /* the call ends as it would without our signal */
+        return; /* the call must end with -EINTR, as it would without our signal */
     }
-    /* Our frame may have overwritten the program's, and then the program's -EINTR must stay. */
+    /* If our frame lies where the frame of the program's handler would be, that frame can no longer be
+     * checked. Then the -EINTR may be due to the program's signal, and must stay. */
     if (nr < 0 || !hd_restartable(nr) || (overlaid && any_handler_masks(own))) {
         count(m, false);
         return;
     }
-    /* The last check. A signal between this check and our return finds a call that has not started. For the
-     * program this looks like a thread that was slower by a moment. */
+    /* The last check. A signal between this check and our return finds a call that has not started. To the
+     * program, the thread only seems slower by a moment. */
     bool again = !program_signal_waits(own, mask, true);
     if (again) {
         hd_machine_call_again(context, nr);
@@ -215,8 +226,8 @@ static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     count(m, again);
 }
 
-/* A forked child inherits the handler but none of our threads, and finds our memory wiped. It gets the
- * default action back. */
+/* Restores the default action in a forked child. The child inherits the handler but none of our threads, and
+ * finds our memory wiped. */
 static void leave_to_child(int signal) {
     const struct hd_kernel_action none = {0};
     (void)hd_syscall4(SYS_rt_sigaction, signal, &none, NULL, HD_KERNEL_SIGSET_BYTES);
@@ -228,8 +239,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     struct hd_mailbox *m = own_mailbox;
     bool answer = false;
     uint32_t sequence = 0;
-    /* At RLIMIT_SIGPENDING the kernel drops the value that we sent. The request in the mailbox is meant then.
-     */
+    /* At RLIMIT_SIGPENDING the kernel drops the number that our signal carries. Such a signal belongs to the
+     * request in the mailbox. */
     bool without_value = why->si_code == SI_USER && why->si_pid == 0;
     bool ours = without_value || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)*hd_capture_alive);
 
@@ -237,7 +248,9 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
         leave_to_child(signal);
         return;
     }
-    if (!ours) { /* TCP's urgent data. A repair of the call would start its timeout again */
+    /* Another sender's signal, such as SIGURG for TCP's urgent data. A repeated call would start its timeout
+     * again. */
+    if (!ours) {
         return;
     }
     if (m != NULL) {

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The signal handler that runs on a watched thread, and the mailbox that it answers to. No sanitizer
- * instruments the code. Async-signal-safe.
+ * The signal handler that runs on a watched thread, and the mailbox to which it writes its answer. No
+ * sanitizer instruments the code. Async-signal-safe.
  */
 #ifndef HD_SIGNAL_HANDLER_H
 #define HD_SIGNAL_HANDLER_H
 
 #include "capture/mailbox.h"
 
-/* The number of this process, set before the handler is installed. A forked child finds 0 there. */
+/* The number of this process, set before the handler is installed. In a forked child the memory is wiped, so
+ * the number is 0. */
 extern const uint32_t *hd_capture_alive;
 void hd_capture_on_signal(int signal, void *info, void *context);
 void hd_capture_restorer(void);
 
-/* The calling thread's mailbox; NULL: it has none. */
+/* Set and return the calling thread's mailbox. NULL: the thread has none. */
 void hd_capture_set_mailbox(struct hd_mailbox *m);
 struct hd_mailbox *hd_capture_own_mailbox(void);
 
-/* The kernel's own struct sigaction, the same on each machine that we support. */
+/* The kernel's own struct sigaction, which is the same on each CPU that we support. */
 struct hd_kernel_action {
     void *handler;
     unsigned long flags;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The states of a request for a stack, on the monitor's side. Monitor: no allocation, no lock.
+ * The states of a request for a stack, and the functions by which the monitor changes them. On the monitor
+ * thread: no allocation, no lock.
  */
 #include "capture/linux/signal_request.h"
 
@@ -13,21 +14,24 @@
 #define BYTES HD_STACK_BYTES_MAX
 #define FETCHED_BYTES (16u * 1024u)
 #define CACHE_LINE 64u
-/* A thread that runs inside the kernel may make the broken call again, and never finish it. */
-#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* after the first break */
+/* The length of a back-off. Without back-offs, a thread could make the interrupted system call again and
+ * again, and never finish it. */
+#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* after the first interrupted call */
 #define BACK_OFF_MAX_NS (100 * HD_NS_PER_S)
-#define USER_TICKS 10 /* some 100 ms (USER_HZ is 100) */
+#define USER_TICKS 10 /* about 100 ms: a tick of USER_HZ lasts 10 ms */
 
-/* The buffers belong to the library, not to the caller. A handler may be interrupted in mid-copy for longer
- * than the monitor waits, and then writes into the buffer. */
+/* The state that all targets share. The buffers belong to the library, not to the caller. A handler that is
+ * preempted in mid-copy writes to its buffer after the monitor has stopped waiting. */
 static struct {
     uint8_t *first, *spare;
     int signal;
-    const struct hd_mailbox
-        *copying;      /* the mailbox of a late handler in mid-copy; NULL: there is no such handler */
-    uint32_t sequence; /* number of the newest request of all targets */
-    const struct hd_signal_request
-        *in_first; /* the request whose late answer goes to `first`; NULL: there is none yet */
+    /* The mailbox of a late handler that is still copying; NULL: there is no such handler. */
+    const struct hd_mailbox *copying;
+    /* The number of the newest request of all targets. */
+    uint32_t sequence;
+    /* The request whose late answer goes to `first`; NULL: `first` is not reserved. */
+    const struct hd_signal_request *in_first;
+    /* The number of seccomp filters under which the handler's system calls are safe. */
     uint64_t filters;
 } shared;
 
@@ -37,7 +41,8 @@ static int take_buffers(void) {
         if (bytes == NULL) {
             return -ENOMEM;
         }
-        memset(bytes, 0xff, 2 * (size_t)BYTES); /* a page fault in the handler costs more than the copy */
+        /* Touch all pages, because a page fault in the handler would take longer than the copy. */
+        memset(bytes, 0xff, 2 * (size_t)BYTES);
         shared.first = bytes;
         shared.spare = bytes + BYTES;
     }
@@ -45,7 +50,7 @@ static int take_buffers(void) {
 }
 
 int hd_capture_buffers(void) {
-    shared.in_first = NULL; /* a forked child finds the parent's pointer here */
+    shared.in_first = NULL; /* because a forked child finds the parent's pointer here */
     return take_buffers();
 }
 
@@ -80,7 +85,7 @@ static enum hd_mail_phase phase_now(const struct hd_mailbox *m) {
     return phase_of(__atomic_load_n(&m->word, __ATOMIC_ACQUIRE));
 }
 
-/* The buffer that a late handler still writes to; NULL: none. */
+/* Returns the buffer that a late handler still writes to; NULL if there is none. */
 static const uint8_t *copying_buffer(void) {
     if (shared.copying != NULL && phase_now(shared.copying) != HD_MAIL_COPYING) {
         shared.copying = NULL;
@@ -95,7 +100,8 @@ static void put_request(struct hd_mailbox *m, uint32_t sequence, uint8_t *bytes,
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
 }
 
-/* From now on the handler gives no answer. False: the answer has come. */
+/* Cancels the request, so that the handler does not start to answer. Returns false if the answer has already
+ * come. */
 static bool cancel(struct hd_mailbox *m, uint32_t sequence) {
     uint64_t request = hd_mail_word(sequence, HD_MAIL_REQUESTED);
     if (__atomic_compare_exchange_n(&m->word, &request, hd_mail_word(sequence, HD_MAIL_IDLE), false,
@@ -105,7 +111,7 @@ static bool cancel(struct hd_mailbox *m, uint32_t sequence) {
     if (phase_of(request) == HD_MAIL_DONE) {
         return false;
     }
-    shared.copying = m; /* the handler is interrupted in mid-copy */
+    shared.copying = m; /* the handler has started, and is still copying */
     return true;
 }
 
@@ -175,7 +181,7 @@ bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_ma
 
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m) {
     if (r->sequence == 0) {
-        return; /* also the worker's targets, which have no mailbox */
+        return; /* also the result for a target of the worker, which has no mailbox */
     }
     if (shared.in_first == r) {
         shared.in_first = NULL;
@@ -185,18 +191,20 @@ void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m)
     r->sequence = 0;
 }
 
-/* A handler in mid-copy keeps both buffers: the next start maps others. */
+/* If the handler is still copying, both buffers stay mapped for it, and the next start of a run maps new
+ * ones. */
 void hd_signal_request_close(const struct hd_mailbox *m) {
     if (m != NULL && copying_buffer() != NULL && shared.copying == m) {
         shared.copying = NULL;
-        __atomic_store_n(&shared.first, NULL, __ATOMIC_RELAXED); /* hd_signal_request_fetch reads it */
+        /* Atomic, because hd_signal_request_fetch reads it on other threads. */
+        __atomic_store_n(&shared.first, NULL, __ATOMIC_RELAXED);
         shared.spare = NULL;
     }
 }
 
 /* ---- back-off ---------------------------------------------------------------------------------------- */
 
-/* The thread ran in user mode for USER_TICKS, and not for one tick inside the kernel. */
+/* Returns whether the thread ran in user mode for USER_TICKS or more, without one tick inside the kernel. */
 static bool stays_in_user_mode(struct hd_back_off *b, const struct hd_thread_files *f) {
     struct hd_proc_stat stat;
     if (hd_thread_files_stat(f, &stat) != 0) {
@@ -207,8 +215,8 @@ static bool stays_in_user_mode(struct hd_back_off *b, const struct hd_thread_fil
         b->kernel_ticks = kernel;
         b->user_ticks = user;
     }
-    /* The kernel scales both numbers and lets neither fall: for a while one may grow in place of the other.
-     */
+    /* A longer back-off requires more ticks, because the kernel only estimates both numbers. It lets neither
+     * number fall, so for a while one may grow in place of the other. */
     return user - b->user_ticks >= USER_TICKS + b->ns / HD_NS_PER_S;
 }
 
@@ -223,7 +231,8 @@ void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const s
 }
 
 void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls) {
-    if (calls == before) { /* the next signal may break one all the same, so the back-off shrinks slowly */
+    if (calls == before) {
+        /* Shrink the back-off slowly, because the next signal may still interrupt a call. */
         b->ns = b->ns > BACK_OFF_NS ? b->ns - b->ns / 4 : 0;
         return;
     }
@@ -231,5 +240,6 @@ void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint
         b->ns = b->ns == 0 ? BACK_OFF_NS : 2 * b->ns;
     }
     b->until_ns = hd_os_now_ns() + b->ns;
-    b->kernel_ticks = UINT64_MAX; /* the thread has just been inside the kernel */
+    /* The thread has just been inside the kernel, so stays_in_user_mode must count anew. */
+    b->kernel_ticks = UINT64_MAX;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The request for a running thread's stack by a signal, and the thread's answer: one state machine for each
- * target. Its states:
+ * The monitor requests a running thread's stack by a signal, and the thread answers. Each target has one
+ * request, which is in one of these states:
  *
  * idle: `sequence` is 0.
  *
  * sent: the monitor has sent the signal, and waits 5 or 50 ms for the answer.
  *
- * late: no answer came. The thread is inside the kernel, or has no CPU, and the signal stays pending. The
- * monitor sends no other signal, and takes the answer later.
+ * late: no answer came in time. The thread is inside the kernel, or has no CPU, and the signal stays pending.
+ * The monitor sends no other signal, and takes the answer later.
  *
- * forgotten: the turn is over, and its answer is of no use. The signal may still be pending.
+ * forgotten: the answer is of no use any more, because the turn is over. The signal may still be pending.
  *
- * Two buffers serve all targets. Only watched threads write to the first, and the worker reads it in place.
- * The spare one is for stacks that the monitor copies, and for answers while the worker reads the first.
- * Monitor, but for hd_signal_request_fetch: no allocation, no lock.
+ * Two buffers serve all targets. Only watched threads write to the first buffer, and the worker reads it in
+ * place. The spare buffer is for stacks that the monitor copies, and for answers while the worker reads the
+ * first buffer. On the monitor thread, but for hd_signal_request_fetch: no allocation, no lock.
  */
 #ifndef HD_SIGNAL_REQUEST_H
 #define HD_SIGNAL_REQUEST_H
@@ -22,65 +22,68 @@
 #include "capture/linux/stack_bounds.h"
 #include "capture/mailbox.h"
 
-/* An instant by both clocks. */
+/* One instant by both clocks: the CPU's tick counter and CLOCK_MONOTONIC. */
 struct hd_instant {
     uint64_t ticks, ns;
 };
 
-/* A signal may break a system call that the thread then makes again. After such a break the monitor sends no
- * signal for some time: twice as long after each further break. */
+/* A signal may interrupt a system call that the thread then makes again. After such a call the monitor sends
+ * no signal for some time, which doubles with each further call. */
 struct hd_back_off {
-    bool on;               /* in this sample the thread gets no signal */
-    uint64_t ns;           /* its length; 0: the last signals broke no call */
-    uint64_t until_ns;     /* its end; 0: there was no back-off yet */
-    uint64_t kernel_ticks; /* clock ticks of the thread inside the kernel, when they last grew */
-    uint64_t user_ticks;   /* clock ticks of the thread in user mode at that time */
+    bool on;               /* true if the thread gets no signal in this sample */
+    uint64_t ns;           /* the length of the back-off; 0: the last signals interrupted no call */
+    uint64_t until_ns;     /* the time when the back-off ends; 0: there was none yet */
+    uint64_t kernel_ticks; /* the number of the thread's clock ticks in the kernel, when it last grew */
+    uint64_t user_ticks;   /* the number of the thread's clock ticks in user mode at that time */
 };
 
 struct hd_signal_request {
-    int signal;         /* 0: the thread gets no signal, for the program has taken the signal for itself */
-    uint32_t sequence;  /* number of the request without an answer */
-    uint32_t forgotten; /* number of the forgotten request, 0: none */
-    bool blocks_signal; /* the thread blocked the signal, and has not been seen to unblock it */
-    bool no_space;      /* at the last check the frame of a signal did not fit the thread's stack */
-    bool in_place;      /* in this sample the thread may write to the first buffer */
+    int signal;         /* 0: the thread gets no signal, because the program uses the signal itself */
+    uint32_t sequence;  /* the number of the request that has no answer yet; 0: there is none */
+    uint32_t forgotten; /* the number of the forgotten request; 0: there is none */
+    /* True once a check saw that the thread blocks the signal; false again once checks see it unblocked. */
+    bool blocks_signal;
+    bool no_space; /* true if at the last check a signal's frame did not fit the thread's stack */
+    bool in_place; /* true if the thread may write to the first buffer in this sample */
     bool switches_known;
-    uint64_t switches;         /* the thread's voluntary context switches at the last check */
-    struct hd_instant sent_at; /* when the request without an answer was sent */
+    uint64_t switches;         /* the number of the thread's voluntary context switches at the last check */
+    struct hd_instant sent_at; /* the time when the request without an answer was sent */
     struct hd_back_off back_off;
 };
 
 /* ---- once for the process ---------------------------------------------------------------------------- */
 
-/* Maps both buffers for the life of the process. Call before the first capture. 0 or -ENOMEM. */
+/* Maps both buffers for the life of the process. Call before the first capture. Returns 0 or -ENOMEM. */
 int hd_capture_buffers(void);
-/* The signal to use from now on. 0 or -ENOMEM. */
+/* Sets the signal to use from now on. Returns 0 or -ENOMEM. */
 int hd_signal_request_use(int signal);
-int hd_signal_request_signal(void); /* 0: hd_signal_request_use was not called yet */
-/* The number of seccomp filters under which the handler's system calls are safe. A thread with another number
- * gets no signal. */
+int hd_signal_request_signal(void); /* returns that signal; 0: none was set yet */
+/* Sets the number of seccomp filters under which the handler's system calls are safe. A thread with another
+ * number of filters gets no signal. */
 void hd_capture_filters_are(uint64_t filters);
 
-/* The buffer for stacks that the monitor copies. NULL: a late handler still writes to it. */
+/* Returns the spare buffer. NULL: a late handler still writes to it. */
 uint8_t *hd_signal_request_spare(void);
-/* Brings the first buffer to the calling thread's CPU, as far as most stacks reach. A line in another CPU's
- * cache takes as long as a copy of a hundred bytes. */
+/* Brings as much of the first buffer as most stacks need to the calling thread's CPU. Otherwise the handler's
+ * copy must fetch these cache lines from another CPU. Each line then takes as long as a copy of a hundred
+ * bytes. On the watched thread. */
 void hd_signal_request_fetch(void);
 
 /* ---- one request ------------------------------------------------------------------------------------- */
 
-/* A sample begins. Decides about the back-off, and forgets a late answer that the monitor has not taken.
- * `in_place`: the worker has read the first buffer. */
+/* Starts a sample: sets back_off.on, and forgets a late answer that the monitor has not taken. `in_place` is
+ * true if the worker has finished with the first buffer. */
 void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const struct hd_thread_files *f,
                              struct hd_mailbox *m);
-/* False: the first buffer is reserved for another target's late answer. */
+/* Returns false if the first buffer is reserved for another target's late answer. */
 bool hd_signal_request_may_be_in_place(const struct hd_signal_request *r);
-/* The handler's system calls are safe under so many seccomp filters. */
+/* Returns whether the handler's system calls are safe in a thread with this number of seccomp filters. */
 bool hd_signal_request_passes(uint64_t filters);
-/* False: the thread leaves, or a late handler still writes to a buffer. */
+/* Returns false if the thread has ended its watch, or if a late handler still writes to a buffer. */
 bool hd_signal_request_may_open(const struct hd_mailbox *m);
 
-/* idle → sent. Writes the request into the mailbox and returns its number, which the signal must carry. */
+/* idle → sent. Writes the request into the mailbox and returns the request's number, which the signal must
+ * carry. */
 uint32_t hd_signal_request_open(const struct hd_signal_request *r, struct hd_mailbox *m,
                                 const struct hd_stack_bounds *b);
 /* sent → idle: the kernel refused the signal. */
@@ -90,23 +93,25 @@ static inline void hd_signal_request_refused(struct hd_mailbox *m, uint32_t sequ
 static inline bool hd_signal_request_has_answer(const struct hd_mailbox *m, uint32_t sequence) {
     return __atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(sequence, HD_MAIL_DONE);
 }
-/* sent → late. False: the answer has just come. */
+/* sent → late. Returns false if the answer has just come: the caller must take it. */
 bool hd_signal_request_is_late(struct hd_signal_request *r, struct hd_mailbox *m, uint32_t sequence,
                                const struct hd_instant *sent_at);
-/* late, or forgotten → late. The signal is pending, so the thread is where the request found it. Reserves the
- * first buffer for the answer where that is free. */
+/* late, or forgotten → late. The signal is pending, so the thread is still in the code in which the request
+ * found it. If the first buffer is free, reserves it for the answer. */
 void hd_signal_request_is_pending(struct hd_signal_request *r, struct hd_mailbox *m,
                                   const struct hd_stack_bounds *b);
-/* The handler is writing the late answer just now. */
+/* Returns whether the handler has started to write the late answer. */
 bool hd_signal_request_is_answering(const struct hd_signal_request *r, const struct hd_mailbox *m);
-/* late → idle, where the answer has come: it lies in the first buffer. Else false. */
+/* late → idle. Returns true if the answer has come: it lies in the first buffer. Otherwise returns false and
+ * changes nothing. */
 bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_mailbox *m);
 /* late → forgotten. */
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m);
-/* The watch of this mailbox ends. From now on its thread may free the mailbox. */
+/* Call when the watch of this mailbox ends. After that the watched thread may free the mailbox. */
 void hd_signal_request_close(const struct hd_mailbox *m);
 
-/* `calls` of the thread's system calls were broken by our signals so far, `before` at the last answer. */
+/* Updates the back-off after an answer. `calls` is the number of the thread's system calls that our signals
+ * have interrupted so far, `before` that number at the last answer. */
 void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls);
 
 #endif

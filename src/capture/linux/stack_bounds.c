@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the bounds of a watched thread's own stack. Monitor: no allocation, no lock.
+ * Finds the bounds of a watched thread's own stack. On the monitor thread: no allocation, no lock.
  */
 #include "capture/linux/stack_bounds.h"
 
 #include "os/os.h"
 
-#define GROWTH_MAX (1ULL << 30) /* of a main thread's stack */
+/* between two reads of the bounds, a main thread's stack grows by less than this */
+#define GROWTH_MAX (1ULL << 30)
 
-/* Plain loads are safe on memory that stays mapped as long as the thread lives. Such are the main thread's
- * stack, and the stack that libc gave the thread. */
+/* Plain loads are safe only on memory that stays mapped as long as the thread lives. Such memory is the main
+ * thread's stack, and the stack that libc gave another thread. All other stacks get no bounds. */
 void hd_stack_bounds_find(struct hd_stack_bounds *b, const struct hd_thread_files *f,
                           const struct hd_mailbox *m) {
     struct hd_proc_mapping in;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens and closes a target. Monitor or worker: no allocation, no lock.
+ * Opens and closes a target. On the monitor or worker thread: no allocation, no lock.
  */
 #include "capture/target.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a thread's scheduling statistics: schedstat, or its CPU clock and context switches without it.
+ * Reads a thread's scheduling statistics: from schedstat or, without that file, from the thread's CPU clock
+ * and its number of context switches.
  */
 #include "capture/linux/thread_clock.h"
 
 #include <errno.h>
 
-/* enum hd_clock_proves, or an error. */
+/* Returns enum hd_clock_proves, or an error. */
 static int read_sched(const struct hd_thread_files *f, struct hd_sched *out) {
     char text[HD_PROC_SCHED_BYTES];
     struct hd_proc_status status;
@@ -44,6 +45,7 @@ bool hd_thread_clock_rests(const struct hd_thread_files *f, const struct hd_sche
 void hd_thread_clock_refresh(const struct hd_thread_files *f, struct hd_sched *sched) {
     uint64_t cpu_ns = hd_thread_files_cpu_ns(f);
     if (cpu_ns > sched->cpu_ns) {
-        sched->cpu_ns = cpu_ns; /* the clock may stand still where a hypervisor takes the time */
+        /* Never set the time back: the CPU clock may stop while a hypervisor takes the CPU. */
+        sched->cpu_ns = cpu_ns;
     }
 }

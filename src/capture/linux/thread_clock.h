@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scheduling statistics of one thread, read at one instant. Equal statistics at two instants prove that the
- * thread did not run between them. Monitor or worker: no allocation, no lock.
+ * The scheduling statistics of one thread at one instant. Equal statistics at two instants prove that the
+ * thread did not run between them. On the monitor or worker thread: no allocation, no lock.
  */
 #ifndef HD_THREAD_CLOCK_H
 #define HD_THREAD_CLOCK_H
@@ -12,7 +12,8 @@
 enum hd_clock_proves {
     HD_CLOCK_NOTHING, /* the statistics are not available */
     HD_CLOCK_REST,    /* equal statistics prove that the thread never ran */
-    HD_CLOCK_LEAVING, /* equal statistics prove only that the thread never left a CPU */
+    /* equal statistics prove only that the thread never left a CPU: it may have run all the time */
+    HD_CLOCK_LEAVING,
 };
 
 struct hd_thread_clock {
@@ -20,8 +21,8 @@ struct hd_thread_clock {
     enum hd_clock_proves proves;
 };
 
-/* 0; -ESRCH: the thread has ended; else the statistics are not available, and hd_sched_known says so.
- * A kernel without schedstat: the CPU time is the thread's clock, the delay reads as 0. */
+/* Both functions return 0; -ESRCH if the thread has ended; or another error, after which hd_sched_known is
+ * false. On a kernel without schedstat, cpu_ns comes from the thread's CPU clock, and delay_ns is 0. */
 int hd_thread_clock_read(const struct hd_thread_files *f, struct hd_thread_clock *out);
 int hd_thread_clock_sched(const struct hd_thread_files *f, struct hd_sched *out);
 
@@ -29,13 +30,15 @@ static inline bool hd_thread_clock_same(const struct hd_sched *a, const struct h
     return a->slices == b->slices && a->cpu_ns == b->cpu_ns && a->delay_ns == b->delay_ns;
 }
 
-/* True: by its CPU clock the thread has not run since `since`, when it was blocked. This costs a quarter of
- * hd_thread_clock_read. Good for a look, but no proof for a sample. The clock leaves out time that a
- * hypervisor or interrupts took, and may stand still for microseconds (the kernel's update_rq_clock_task). */
+/* Returns true if, by its CPU clock, the thread has not run since `since` was read. The thread must have been
+ * blocked at that time. This costs a quarter of hd_thread_clock_read. It is good enough for a look, but no
+ * proof for a sample. The clock leaves out time that a hypervisor or interrupts took, and may stop for
+ * microseconds (the kernel's update_rq_clock_task). */
 bool hd_thread_clock_rests(const struct hd_thread_files *f, const struct hd_sched *since);
 
-/* Brings the CPU time of a running thread up to this instant; the kernel updates statistics only at its tick,
- * 10 ms at most. For weighing of time. A proof compares statistics as the kernel gave them. */
+/* Brings sched->cpu_ns of a running thread up to this instant. The kernel updates the statistics only at its
+ * tick, so they may be 10 ms old. Use the result only to weigh time. A proof must compare the statistics as
+ * the kernel gave them. */
 void hd_thread_clock_refresh(const struct hd_thread_files *f, struct hd_sched *sched);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens and reads the files of one thread. Monitor or worker: no allocation, no lock.
+ * Opens and reads the files of one thread. On the monitor or worker thread: no allocation, no lock.
  */
 #include "capture/linux/thread_files.h"
 
@@ -13,11 +13,11 @@
 
 #define STATUS_BYTES_MAX (128u * 1024u)
 
-/* Each of our threads has its own descriptor table, and so its own copy of this. */
+/* Each of our threads has a private descriptor table, and so a copy of this struct. */
 static __thread struct {
-    int task_dir; /* descriptor + 1; 0: none */
-    int mem;      /* the same */
-    int pid;      /* of another process; 0: this process */
+    int task_dir; /* the descriptor of the folder `task` + 1; 0: none */
+    int mem;      /* the descriptor of `mem` + 1; 0: none */
+    int pid;      /* the number of the other process that is captured; 0: this process */
 } kept;
 
 int hd_capture_files_open(void) {
@@ -33,8 +33,8 @@ int hd_capture_files_open(void) {
     return 0;
 }
 
-/* Reads that process's memory by the process number. A read of `mem` would create pages that the process
- * never touched. */
+/* Opens no `mem`: memory of the other process is read by the process number. A read of `mem` would create
+ * pages that the process has never touched. */
 int hd_capture_process_open(int proc_fd, int pid) {
     int dir = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (dir < 0) {
@@ -60,7 +60,7 @@ void hd_capture_files_confine(void) {
 }
 
 long hd_thread_files_memory(uint64_t addr, void *to, size_t n) {
-    /* A seccomp filter may kill for process_vm_readv; pread stays allowed under most filters. */
+    /* A seccomp filter may kill the process for process_vm_readv, but most filters allow pread. */
     if (kept.mem > 0) {
         return hd_os.pread(kept.mem - 1, to, n, addr);
     }
@@ -96,14 +96,15 @@ void hd_thread_files_close(struct hd_thread_files *f) {
     }
 }
 
-/* Returns the bytes, at least one. The files of an ended thread read as empty, or give -ESRCH. */
+/* Returns the number of bytes, at least one, or an error. The files of an ended thread read as empty, or give
+ * -ESRCH. */
 static long read_text(int fd, char *text, size_t bytes) {
     long n = fd < 0 ? -ENOENT : hd_os.pread(fd, text, bytes, 0);
     return n == 0 ? -ESRCH : n;
 }
 
-/* The values follow the line of group numbers, of which there may be tens of thousands. So the file is read
- * in pieces that overlap by half a buffer. */
+/* The values come after the line of group numbers, which may have tens of thousands of numbers. So the file
+ * is read in pieces that overlap by half a buffer, and only the last piece is parsed. */
 int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_status *out) {
     char text[4096];
     for (uint64_t at = 0; at < STATUS_BYTES_MAX; at += sizeof text / 2) {
@@ -118,8 +119,8 @@ int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_statu
     return -EPROTO;
 }
 
-/* Opens `stat` for each read: a process with many loops may have few descriptors. Any thread may open `stat`,
- * also after dropped privileges. */
+/* Opens `stat` for each read, so that a process with many loops needs fewer descriptors. The kernel lets any
+ * thread open `stat`, even after the process has dropped its privileges. */
 int hd_thread_files_stat(const struct hd_thread_files *f, struct hd_proc_stat *out) {
     char text[512];
     int fd = hd_thread_files_open_one(f, "stat");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of /proc that show one thread, and the memory of the process. A target opens its files once and
- * reads them again and again. Monitor or worker: no allocation, no lock.
+ * The files of /proc that show one thread, and the memory of the thread's process. A target opens its files
+ * once and reads them again and again. On the monitor or worker thread: no allocation, no lock.
  */
 #ifndef HD_THREAD_FILES_H
 #define HD_THREAD_FILES_H
@@ -10,47 +10,47 @@
 #include "os/linux/proc_text.h"
 #include "os/thread_id.h"
 
-/* The descriptors are in the calling thread's own table. -1: the file cannot be opened. */
+/* The descriptors belong to the calling thread's private descriptor table. -1: the file cannot be opened. */
 struct hd_thread_files {
     int tid;
     int syscall_fd, schedstat_fd, status_fd;
 };
 
-/* The calling thread keeps /proc/self/task, mem and pagemap, for a later chroot or drop of privileges. Call
- * before the thread opens targets: it has a descriptor table of its own. Where this fails, targets use full
- * paths and process_vm_readv. */
+/* Opens /proc/self/task, mem and pagemap for the calling thread, because a later chroot or drop of privileges
+ * may make that impossible. The thread must have a private descriptor table. Call before the thread opens
+ * targets. After an error, targets use full paths and process_vm_readv. */
 int hd_capture_files_open(void);
-/* The same for process `pid`, whose folder of /proc is `proc_fd`. From now on the calling thread's targets
- * are threads of that process, and only hd_capture_frozen can take them. */
+/* Does the same for another process, `pid`, whose folder of /proc is `proc_fd`. From now on the calling
+ * thread's targets are threads of that process. Only hd_capture_frozen can capture them. */
 int hd_capture_process_open(int proc_fd, int pid);
 void hd_capture_files_close(void);
-/* The process has another root now: no open descriptor may lead out of that root. */
+/* Call when the process has changed its root folder, so that no open descriptor leads out of the new root. */
 void hd_capture_files_confine(void);
 
-/* Opens all three. The result is 0, or the error of opening `syscall`, which the kernel may refuse. */
+/* Opens all three files. Returns 0, or the error of opening `syscall`, which the kernel may refuse. */
 int hd_thread_files_open(struct hd_thread_files *f, hd_thread_id thread);
 void hd_thread_files_close(struct hd_thread_files *f);
-/* Descriptor of a file that is not kept; the caller closes the file. */
+/* Returns the descriptor of another file of the thread, or an error. The caller closes the file. */
 int hd_thread_files_open_one(const struct hd_thread_files *f, const char *name);
 
-/* The readers return 0, -ESRCH (the thread has ended), -EPROTO (text of another form), or the error of the
- * read. */
+/* These functions read a file of the thread. They return 0; -ESRCH if the thread has ended; -EPROTO if the
+ * text has an unexpected form; or the error of the read. */
 int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_status *out);
 int hd_thread_files_stat(const struct hd_thread_files *f, struct hd_proc_stat *out);
 int hd_thread_files_state(const struct hd_thread_files *f, enum hd_run_state *out);
-/* Returns the length of the text. */
+/* Returns the length of the text, or an error as above. */
 long hd_thread_files_syscall(const struct hd_thread_files *f, char text[HD_PROC_SYSCALL_BYTES],
                              struct hd_proc_syscall *out);
-/* Whether the thread runs: enum hd_proc_where, or an error as above. */
+/* Returns enum hd_proc_where, which says whether the thread runs, or an error as above. */
 int hd_thread_files_where(const struct hd_thread_files *f);
-/* Returns the bytes read. */
+/* Returns the number of bytes read, or an error as above. */
 long hd_thread_files_schedstat(const struct hd_thread_files *f, char *text, size_t bytes);
-/* CPU time up to this instant, or 0 where that is not available. -ENOTSUP: the thread belongs to another
- * process. The second function returns the time. */
+/* Stores the thread's CPU time up to this instant, or 0 if that is not available. Returns -ENOTSUP if the
+ * thread belongs to another process. hd_thread_files_cpu_ns returns the time itself. */
 int hd_thread_files_cpu(const struct hd_thread_files *f, uint64_t *ns);
 uint64_t hd_thread_files_cpu_ns(const struct hd_thread_files *f);
 
-/* Reads memory that may be unmapped. Returns the bytes read, maybe fewer than `n`, or an error. */
+/* Reads memory that may be unmapped. Returns the number of bytes read, maybe fewer than `n`, or an error. */
 long hd_thread_files_memory(uint64_t addr, void *to, size_t n);
 
 #endif

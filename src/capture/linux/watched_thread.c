@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Installs the handler for the process, and gives a thread its alternate stack and its mailbox. Not
- * restricted: the watched thread runs it at the start and the end of a watch.
+ * Installs the process's signal handler, and gives a thread its alternate stack and its mailbox. On the
+ * watched thread, at the start and the end of a watch, where the header names no other thread.
  */
 #include "capture/watched_thread.h"
 
@@ -20,9 +20,12 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-#define FRAME_BYTES 3632u   /* of a signal with AVX-512; for kernels that do not say */
-#define HANDLER_BYTES 2048u /* stack that the handler needs: 800 by -fstack-usage */
-#define PAGE_BYTES 4096u    /* of the smallest page; page_bytes has the system's */
+/* the size of a signal's frame with AVX-512, for kernels without AT_MINSIGSTKSZ */
+#define FRAME_BYTES 3632u
+/* the bytes of stack that the handler needs: -fstack-usage shows 800 */
+#define HANDLER_BYTES 2048u
+/* the size of the smallest page; page_bytes returns the system's page size */
+#define PAGE_BYTES 4096u
 
 _Static_assert(sizeof(struct hd_mailbox) <= PAGE_BYTES, "the mailbox fits its page");
 
@@ -35,14 +38,16 @@ bool hd_capture_signal_may_be(int signal) {
     return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
 }
 
-/* Stores the process number. A forked child that is watched calls this too: it finds the word wiped. */
+/* Stores the process number for the handler. A forked child that is watched calls this too, because it finds
+ * the number wiped. */
 static int make_alive(void) {
     uint32_t *word = (uint32_t *)(uintptr_t)hd_capture_alive;
     word = word != NULL ? word : hd_os_memory_take(sizeof *word);
     if (word == NULL) {
         return -ENOMEM;
     }
-    *word = (uint32_t)hd_os.get_pid(); /* the handler compares with it and saves a system call */
+    /* The handler compares the sender's number with this one, and so saves a call of getpid. */
+    *word = (uint32_t)hd_os.get_pid();
     hd_capture_alive = word;
     return 0;
 }
@@ -52,7 +57,7 @@ int hd_capture_signal_init(int signal) {
         .handler = (void *)hd_capture_on_signal,
         .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
         .restorer = (void *)hd_capture_restorer,
-        .mask = ~0ULL, /* all: a handler of the program's must not see a half repaired context */
+        .mask = ~0ULL, /* all signals: no handler of the program may see a half repaired context */
     };
     struct hd_kernel_action before = {0};
 
@@ -66,15 +71,15 @@ int hd_capture_signal_init(int signal) {
     }
     bool installed = before.handler == (void *)hd_capture_on_signal;
     if (!installed &&
-        before.handler != (void *)SIG_DFL) { /* also an ignored signal: see hd_capture_signal_init */
+        before.handler != (void *)SIG_DFL) { /* SIG_IGN is refused too: watched_thread.h says why */
         return -EBUSY;
     }
     rc = hd_signal_request_use(signal);
     if (rc == 0 && !installed) {
         rc = hd_os.signal_action(signal, &ours, &before);
         if (rc == 0 && before.handler != (void *)SIG_DFL) {
-            hd_os.signal_action(signal, &before,
-                                NULL); /* the program installed a handler between the two calls */
+            /* The program has installed a handler between the two calls: restore that handler. */
+            hd_os.signal_action(signal, &before, NULL);
             rc = -EBUSY;
         }
     }
@@ -92,14 +97,15 @@ void hd_capture_signal_end(void) {
     }
 }
 
-/* guard page | alternate stack | mailbox */
+/* The memory has three parts: a guard page, the alternate stack, the mailbox's page. */
 size_t hd_capture_thread_bytes(void) {
     return 2 * page_bytes() + HD_ALT_STACK_BYTES;
 }
 
-/* The program has a handler with SA_ONSTACK. Without an alternate stack that handler has the thread's whole
- * stack, and our alternate stack would be smaller. Our own handlers have our restorer. libc's signals 32 and
- * 33 need little stack. */
+/* Returns true if the program has a handler with SA_ONSTACK. The thread then gets no alternate stack from us.
+ * Without an alternate stack, the program's handler can use the thread's whole stack, which is larger than
+ * ours. Our own handlers do not count: they have our restorer. libc's handlers of signals 32 and 33 do not
+ * count, because they need little stack. */
 static bool program_wants_none(void) {
     for (int signal = 1; signal <= 64; signal++) {
         struct hd_kernel_action action = {0};
@@ -124,17 +130,17 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
         return rc;
     }
     if (getauxval(AT_MINSIGSTKSZ) > HD_ALT_STACK_BYTES / 2) {
-        return -ENOMEM; /* the registers of this CPU fill half of the stack */
+        return -ENOMEM; /* this CPU's registers in a signal's frame would fill half of the stack */
     }
-    /* A handler of the program's may fork on this stack, and the child still needs it: the kernel must not
-     * wipe it. Kernels that do not know the advice do not wipe either. */
+    /* A handler of the program may fork on this stack, and the child still needs it. So the kernel must not
+     * wipe the stack in the child. Kernels that do not know this advice do not wipe either. */
     (void)hd_os.advise(bytes, HD_ALT_STACK_BYTES, MADV_KEEPONFORK);
     rc = hd_os.protect(memory, page, PROT_NONE);
     if (rc < 0) {
         return rc;
     }
-    memset(bytes + HD_ALT_STACK_BYTES - 4 * (size_t)PAGE_BYTES, 0,
-           4 * (size_t)PAGE_BYTES); /* touches the pages that our frame needs */
+    /* Touch the pages that the handler's frame needs, so that the handler causes no page fault. */
+    memset(bytes + HD_ALT_STACK_BYTES - 4 * (size_t)PAGE_BYTES, 0, 4 * (size_t)PAGE_BYTES);
     rc = hd_os.alt_stack(&ours, NULL);
     if (rc == 0) {
         m->alt_stack = bytes;
@@ -150,9 +156,10 @@ bool hd_capture_mailbox_has_space(const struct hd_mailbox *m) {
     return bytes == 0 || bytes >= frame + HANDLER_BYTES;
 }
 
-/* The first signal finds code and stack cold, and page faults cost more than all else. So the thread sends
- * one to itself here, where the signal can break no call. `unused` receives the answer: the two buffers may
- * be in use for another thread. */
+/* Takes the dry sample. The handler's first run causes page faults for code and stack, which take longer than
+ * the handler itself. So the thread sends itself the first signal here, where the signal can interrupt no
+ * call of the program. The handler writes to `unused`, because another thread's answer may be in the two
+ * shared buffers. */
 static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
     int signal = hd_signal_request_signal();
     struct hd_kernel_action now = {0};
@@ -164,7 +171,8 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
         now.handler != (void *)hd_capture_on_signal) {
         return;
     }
-    m->stack_lo = here & ~(uint64_t)(PAGE_BYTES - 1); /* this function's own page is certainly mapped */
+    /* The page of this function's frame is certainly mapped. */
+    m->stack_lo = here & ~(uint64_t)(PAGE_BYTES - 1);
     m->stack_hi = m->stack_lo + PAGE_BYTES;
     m->bytes = unused;
     __atomic_store_n(&m->word, hd_mail_word(0, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
@@ -176,12 +184,15 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
 }
 
 #define STACK_MAX (1ULL << 36)
-#define ABOVE_MAX (64u * 1024u) /* of libc's data between the frames and the end of the stack */
+/* libc's data between the frames and the end of the stack has at most this many bytes */
+#define ABOVE_MAX (64u * 1024u)
 
-/* Finds this thread's stack in libc's descriptor of the thread, which has block, size and guard in sequence.
- * libc's function for that allocates and locks. No other source is certain. A coroutine's stack looks the
- * same in `maps` and is unmapped one day, and since glibc 2.42 the guard is inside the mapping. The main
- * thread has no such entry. */
+/* Finds the stack that libc gave this thread, in libc's thread descriptor. There the stack's start, the
+ * stack's size and the guard's size are three consecutive 64-bit values. The main thread's descriptor has no
+ * such values.
+ *
+ * No other source will do. pthread_getattr_np allocates and locks. In `maps` a coroutine's stack looks like a
+ * thread's, but is unmapped one day. Since glibc 2.42 the mapping also contains the guard. */
 static void find_stack(struct hd_mailbox *m) {
 #if defined(__GLIBC__)
     uint64_t word[HD_DESCRIPTOR_BYTES / sizeof(uint64_t)] = {0};
@@ -213,7 +224,8 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
         return rc;
     }
     hd_capture_set_mailbox(m);
-    dry_sample(m, (uint8_t *)memory + page_bytes()); /* the unused end of the alternate stack */
+    /* The answer goes to the low end of the alternate stack, which the handler does not reach. */
+    dry_sample(m, (uint8_t *)memory + page_bytes());
     *out = m;
     return 0;
 }
@@ -224,7 +236,7 @@ void hd_capture_thread_closed(struct hd_mailbox *m) {
 
 void *hd_capture_thread_leave_closed(void) {
     struct hd_mailbox *m = hd_capture_own_mailbox();
-    /* A forked child finds the mailbox wiped: its thread is a copy of the parent's. */
+    /* In a forked child the mailbox is wiped, so the thread number in it does not match. */
     bool over = m != NULL && hd_thread_id_equal(m->thread, hd_thread_id_self()) &&
                 __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
     return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
@@ -238,12 +250,13 @@ int hd_capture_thread_leave(struct hd_mailbox *m) {
     hd_capture_set_mailbox(NULL);
     __atomic_store_n(&m->ended, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&m->reading, __ATOMIC_SEQ_CST) != 0) {
-        /* The monitor copies our stack, for some microseconds. The stack must stay mapped until then. */
+        /* The monitor is copying this thread's stack, for some microseconds. Until then the stack must stay
+         * mapped. */
         (void)hd_os.futex_wait(&m->reading, 1, hd_os_now_ns() + HD_NS_PER_MS, false);
     }
     if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
         return 0;
     }
-    /* -EPERM: the caller is a handler that runs on this stack. */
+    /* Fails with -EPERM if the caller is a signal handler on this stack. */
     return hd_os.alt_stack(&none, NULL) < 0 ? -EBUSY : 0;
 }

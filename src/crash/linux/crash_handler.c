@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The handler of a crash. It stores signal and registers, wakes the worker, waits for the report, and lets
- * the crash happen. Async-signal-safe: it calls no function of libc and leaves errno unchanged. The build
- * adds no sanitizers.
+ * The signal handler for crashes. It stores signal and registers, wakes the worker, and waits for the report.
+ * Then it lets the crash end the process. Async-signal-safe: it calls no libc function and leaves errno
+ * unchanged. The file is built without sanitizers.
  */
 #include <signal.h>
 #include <time.h>
@@ -42,8 +42,8 @@ static void wake_worker(void) {
     }
 }
 
-/* Calls the worker's function, which reads thread-local variables of this thread. The worker may have given
- * up meanwhile. */
+/* Calls hd_crash.call for the worker, because that function reads thread-local variables of the crashed
+ * thread. The phase becomes CALLED only if the worker has not given up meanwhile. */
 static void call_for_worker(void) {
     uint32_t requested = HD_CRASH_REQUESTED;
     hd_crash.result = hd_crash.call();
@@ -52,8 +52,8 @@ static void call_for_worker(void) {
     }
 }
 
-/* A thread that crashes second waits too: the process must not end before the first one's report is written.
- */
+/* Waits until the report is written. A thread that crashes second waits too, because the process must not end
+ * before the first crash has its report. */
 static void wait_for_report(uint64_t until_ns, bool first) {
     uint32_t phase = HD_CRASH_NONE;
     for (uint64_t now = now_ns(); now < until_ns; now = now_ns()) {
@@ -71,9 +71,10 @@ static void wait_for_report(uint64_t until_ns, bool first) {
     }
 }
 
-/* Restores the earlier action. The instruction runs again, and crashes as without us. A signal that was sent,
- * and a breakpoint, which does not run again, must be sent again: the kernel delivers it as the handler
- * returns. */
+/* Restores the signal's earlier action, so that the crash happens as without us. A failed instruction runs
+ * again after the handler's return, and fails again. A signal that a thread or process sent does not come
+ * again by itself, and neither does a breakpoint. So the function sends the signal again, and the kernel
+ * delivers it as the handler returns. */
 static void let_it_happen(int signal, const siginfo_t *info) {
     const struct hd_kernel_action *before = hd_crash_before(signal);
     if (before != NULL) {
@@ -87,7 +88,7 @@ static void let_it_happen(int signal, const siginfo_t *info) {
 void hd_crash_on_signal(int signal, void *info, void *context) {
     uint32_t none = HD_CRASH_NONE;
     /* A forked child has no worker, and finds our memory wiped. A vforked child shares memory with its
-     * parent, which may crash later and needs the state for its own report. */
+     * parent, which may crash later and then needs hd_crash for its own report. So a child stores nothing. */
     bool child = hd_capture_alive != NULL && *hd_capture_alive != (uint32_t)hd_syscall0(SYS_getpid);
     bool first = !child && atomic_compare_exchange_strong(&hd_crash.phase, &none, HD_CRASH_STORING);
     if (first) {
