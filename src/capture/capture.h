@@ -33,12 +33,13 @@ int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out);
  * answer in the first buffer. On the monitor thread. */
 int hd_capture_late(struct hd_target *t, struct hd_capture *out);
 void hd_capture_late_forget(struct hd_target *t);
-/* Returns false if the first buffer is reserved for the late answer of another target. */
+/* Returns false if the first buffer is reserved for the late answer of another target. A capture of `t` then
+ * uses the second buffer, whatever `in_place` is. */
 bool hd_capture_may_be_in_place(const struct hd_target *t);
 
-/* Tries only the method frozen, once, so the thread need not be watched. Copies the stack to `stack`, which
- * has target->capacity bytes. Returns 0; -EAGAIN if the thread runs; -ESRCH if the thread has ended;
- * otherwise the error of reading the thread's files. On the thread that opened the target. */
+/* Tries only the capture method frozen, and only once, so the thread need not be watched. Copies the stack to
+ * `stack`, which has target->capacity bytes. Returns 0; -EAGAIN if the thread runs; -ESRCH if the thread has
+ * ended; otherwise the error of reading the thread's files. On the thread that opened the target. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * A mailbox passes the monitor's requests for a stack to the signal handler of one watched thread, and the
  * answers back. `word` has the number and the phase of the request. The handler owns the answer while the
- * phase is COPYING, the monitor in all other phases. A handler that runs too late finds another number in
- * `word`, and leaves the answer unchanged. Watched thread and monitor: wait-free, async-signal-safe.
+ * phase is COPYING, the monitor in all other phases. A handler that runs too late sees in `word` that its
+ * request is over, and leaves the answer unchanged. Watched thread and monitor: wait-free, async-signal-safe.
  */
 #ifndef HD_MAILBOX_H
 #define HD_MAILBOX_H
@@ -11,10 +11,10 @@
 #include "base/types.h"
 #include "os/thread_id.h"
 
-#define HD_STACK_BYTES_MAX (64u * 1024u) /* the most that one capture copies */
+#define HD_STACK_BYTES_MAX (64u * 1024u) /* the most bytes that one capture copies of a stack */
 /* the size of our alternate stack, on which the program's handlers with SA_ONSTACK run too */
 #define HD_ALT_STACK_BYTES (64u * 1024u)
-/* the most that the handler copies of a stack without known bounds */
+/* the most bytes that the handler copies of a stack without known bounds */
 #define HD_OUTSIDE_BYTES (16u * 1024u)
 
 enum hd_mail_phase {
@@ -28,8 +28,10 @@ struct hd_mailbox {
     uint64_t word; /* atomic: the request's number << 2 | enum hd_mail_phase */
 
     /* The request, which the monitor writes before the phase becomes REQUESTED. */
-    uint8_t *bytes; /* where the handler copies the stack to: HD_STACK_BYTES_MAX bytes, all present */
-    uint64_t stack_lo, stack_hi; /* atomic: the handler may use plain loads between them; 0 0: nowhere */
+    /* the buffer to which the handler copies the stack: HD_STACK_BYTES_MAX bytes, all present */
+    uint8_t *bytes;
+    /* atomic: between these addresses the handler may read by plain loads; 0 0: nowhere */
+    uint64_t stack_lo, stack_hi;
 
     /* The answer. It has separate cache lines, because the monitor reads `word` again and again meanwhile. */
     _Alignas(64) struct hd_regs regs;
@@ -45,7 +47,7 @@ struct hd_mailbox {
 
     /* The watched thread and its stacks. */
     hd_thread_id thread;
-    /* the bounds of the stack that libc gave the thread, from libc's thread descriptor; 0: not known */
+    /* The bounds of the stack that libc gave the thread, from libc's thread descriptor; 0: not known. */
     uint64_t stack_begin;
     uint64_t stack_end;
     uint8_t *alt_stack; /* the alternate stack that we gave the thread; NULL: we gave none */

@@ -64,7 +64,7 @@ struct hd_last_frozen {
 
 /* The findings of earlier captures about how the thread blocks in the kernel. */
 struct hd_thread_waits {
-    /* The time of the capture before, and sched.slices at that time; 0 before the first capture. */
+    /* The time and sched.slices of the capture before; `slices` is 0 before the first capture. */
     uint64_t at_ns, slices;
     /* The system call in which a capture last found out the thread's state, and the call's first argument. */
     uint64_t argument;
@@ -72,7 +72,8 @@ struct hd_thread_waits {
     /* True once such a call is known; `state` (enum hd_run_state) is the thread's state in that call. */
     bool known;
     uint8_t state;
-    /* The number of captures in other calls: every other such capture reads `stat` early. */
+    /* The number of captures in calls of unknown state. Every other one reads the thread's file `stat` before
+     * it copies the stack. */
     uint8_t tries;
     /* True if the thread blocks often and briefly, so that the method caught may try once in this sample. */
     bool often;
@@ -81,8 +82,8 @@ struct hd_thread_waits {
 /* The capture methods on Linux, in the order of a sample; capture/linux/method.h explains them. */
 extern const struct hd_capture_method hd_methods[];
 
-/* Set all members to zero. For a watched thread also set `watched`, `mailbox` and request.signal. Then call
- * hd_target_open. */
+/* The caller sets all members to zero. For a watched thread the caller then sets `watched`, `mailbox` and
+ * request.signal. After that it calls hd_target_open. */
 struct hd_target {
     hd_thread_id thread;
     bool watched;      /* false: captures send no signal, and read the stack only by system calls */
@@ -112,8 +113,8 @@ void hd_target_close(struct hd_target *t);
 void hd_capture_nap(uint64_t ns);
 uint64_t hd_capture_napped_ns(void);
 
-/* Call if the worker did not get the newest capture: the next capture must not say by out->same that its
- * stack is that capture's. */
+/* Forgets the newest frozen capture, because the worker did not get its stack. The next capture then copies
+ * the stack again. */
 static inline void hd_target_forget_last(struct hd_target *t) {
     t->last.valid = false;
 }

@@ -14,7 +14,7 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-/* The signals of crashes. SIGSYS is not one of them, because sandboxes handle it. */
+/* The signals that count as crashes. SIGSYS does not, because sandboxes handle it. */
 static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 enum {
     SIGNALS = sizeof signals / sizeof signals[0]

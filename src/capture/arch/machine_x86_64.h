@@ -43,7 +43,8 @@ static inline uint64_t hd_machine_thread_pointer(void) {
 /* Stores the argument registers of a thread that is blocked in a system call. /proc shows no other general
  * registers. */
 static inline void hd_machine_blocked_regs(struct hd_regs *regs, const uint64_t args[6]) {
-    static const uint8_t number[6] = {5, 4, 1, 10, 8, 9}; /* rdi rsi rdx r10 r8 r9 */
+    /* The DWARF numbers of rdi, rsi, rdx, r10, r8 and r9. */
+    static const uint8_t number[6] = {5, 4, 1, 10, 8, 9};
     for (unsigned i = 0; i < 6; i++) {
         regs->r[number[i]] = args[i];
         regs->valid |= 1ULL << number[i];
@@ -73,7 +74,7 @@ static inline long hd_machine_result(const ucontext_t *context) {
 }
 
 enum hd_machine_call {
-    HD_CALL_NONE,      /* the signal did not interrupt a system call */
+    HD_CALL_NONE,      /* our signal cannot have changed the result of a system call */
     HD_CALL_ENDED,     /* the system call has just returned -EINTR */
     HD_CALL_GAVE,      /* the system call has just returned a number above zero */
     HD_CALL_RESTARTED, /* pc is back at the call's instruction: the thread will repeat the call */

@@ -13,7 +13,7 @@
 #include "capture/linux/method.h"
 #include "os/os.h"
 
-#define CATCH_NS (500 * HD_NS_PER_US) /* how long the method caught tries */
+#define CATCH_NS (500 * HD_NS_PER_US) /* how long the capture method caught tries */
 /* after this time, the CPU clock of a thread that runs has certainly advanced */
 #define RUNS_NS (50 * HD_NS_PER_US)
 
@@ -47,7 +47,7 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     if (!same || (proves != HD_CLOCK_REST && hd_thread_files_where(&t->files) != HD_PROC_BLOCKED)) {
         return -EAGAIN;
     }
-    /* The thread is blocked. Two more checks must see it run before it gets a signal. */
+    /* The thread is blocked, so two more checks must see the thread run before it gets a signal. */
     t->request.switches_known = false;
     fill(&t->last, out);
     out->same = true;
@@ -96,7 +96,7 @@ static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd
             out->stack_bytes = (uint32_t)got;
             out->truncated = got == (long)capacity;
         } else if (from != sp) {
-            /* first try again without the red zone, which may lie on an unmapped page */
+            /* First read once more without the red zone, which may lie on an unmapped page. */
             from = sp;
             n *= 4;
         }
@@ -110,9 +110,9 @@ static bool knows_wait(const struct hd_thread_waits *w, const struct hd_proc_sys
 /* Returns the state in which the thread waits: HD_RUN_UNINTERRUPTIBLE if a signal would not end the wait.
  * `read` is the state before the copy, or HD_RUN_RUNNABLE if the caller did not read it.
  *
- * The state is in `stat`. A read of `stat` takes five times as long as the rest of a capture. That is too
- * long for a wait for a fast disk, which lasts 40 µs. So only every other capture of an unknown call reads
- * `stat` before the copy. Otherwise this function reads `stat`, after the copy.
+ * The state is in the thread's file `stat`. A read of `stat` takes five times as long as the rest of a
+ * capture. That is too long for a wait for a fast disk, which lasts 40 µs. So only every other capture of an
+ * unknown call reads `stat` before the copy. Otherwise this function reads `stat`, after the copy.
  *
  * If the thread is then runnable although its statistics are unchanged, another thread has just woken it. The
  * function then returns the state of an earlier capture in the same call. If there is none, the function

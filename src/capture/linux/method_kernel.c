@@ -25,7 +25,7 @@ int hd_method_kernel(struct hd_target *t, struct hd_capture *out) {
      * the sample began waits for a CPU. The CPU clock is compared too: the statistics of a running thread may
      * be as old as the kernel's last tick. */
     bool ran = out->sched.slices != before.slices || !hd_thread_clock_rests(&t->files, &before);
-    if (state == HD_RUN_RUNNABLE) { /* also the value if `stat` cannot be read */
+    if (state == HD_RUN_RUNNABLE) { /* HD_RUN_RUNNABLE is also the value if `stat` cannot be read */
         state = ran ? HD_RUN_RUNNING : rc < 0 ? HD_RUN_BLOCKED : state;
     }
     hd_thread_clock_refresh(&t->files, &out->sched);

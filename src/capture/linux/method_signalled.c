@@ -13,7 +13,7 @@
 #include "os/os.h"
 #include "os/ticks.h"
 
-/* how long the monitor waits for an answer that goes to the spare buffer */
+/* how long the monitor waits for an answer that it cannot take later */
 #define ANSWER_NS (50 * HD_NS_PER_MS)
 /* how long the monitor waits for an answer that it can also take later: not long, so that looks are on time
  */
@@ -22,9 +22,10 @@
 #define PENDING_NS (500 * HD_NS_PER_US)
 /* how long the monitor spins: an answer takes 15 to 30 µs, a wake-up of the monitor 30 to 80 */
 #define SPIN_NS (50 * HD_NS_PER_US)
-/* the number of pauses between two reads of `word`: together 1 to 2 µs */
+/* the number of pauses of the CPU between two reads of `word`: together 1 to 2 µs */
 #define RELAX 32
-/* the monitor's first sleep between two reads: it polls, so that the handler need not wake it */
+/* the monitor's first sleep between two reads of `word`: the monitor polls, so that the handler need not wake
+ * it */
 #define FIRST_NAP_NS (60 * HD_NS_PER_US)
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 /* a thread that has run for this long between two checks is not inside sigwait */
@@ -115,8 +116,8 @@ static bool may_send(struct hd_target *t) {
            hd_signal_request_may_open(t->mailbox);
 }
 
-/* The last check before the signal: returns whether the thread runs, and has not left its CPU since the
- * statistics `since`. */
+/* The last check before the signal: returns whether the thread runs, and has not left its CPU since `since`
+ * was read. */
 static bool keeps_running(const struct hd_target *t, const struct hd_sched *since) {
     struct hd_sched now;
     enum hd_run_state state;

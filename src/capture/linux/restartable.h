@@ -88,8 +88,8 @@ static inline bool hd_always_restarted(long nr, uint64_t futex_operation) {
            (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2 || operation == FUTEX_WAIT_REQUEUE_PI);
 }
 
-/* If a call gave this many bytes or fewer, our signal does not count as the reason. Such a call was brief,
- * and may be short without a signal: the pipe has no more bytes, for example. */
+/* A call that transferred this many bytes or fewer does not count as cut short by our signal. Such a call was
+ * brief, and may be short for another reason: a pipe has no more bytes, for example. */
 #define HD_SHORT_BYTES 65536
 
 /* Returns the index of the argument with the number of bytes to transfer, if a signal may cut the call short.

@@ -24,7 +24,7 @@ static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model
  * frame by these bytes. */
 __asm__(".text\n"
         ".p2align 4\n"
-        "nop\n" /* for unwinders, which look up the byte before a return address */
+        "nop\n" /* because unwinders look up the byte before a return address */
         ".globl hd_capture_restorer\n"
         ".hidden hd_capture_restorer\n"
         ".type hd_capture_restorer, @function\n"
@@ -148,8 +148,8 @@ static bool any_handler_masks(int own) {
 }
 
 /* Returns whether a signal of the program had ended the call before our signal came. The program's handler
- * then blocked our signal, and the kernel delivered our signal as that handler returned. The bytes of that
- * handler's frame still lie below the stack pointer.
+ * blocked our signal while it ran, and the kernel delivered our signal as that handler returned. The bytes of
+ * that handler's frame still lie below the stack pointer.
  *
  * The frame of an older signal looks the same. So the function changes one 64-bit value of the frame, and
  * each frame prevents at most one repair. These bytes are unused, and any signal would overwrite them. */
@@ -181,8 +181,8 @@ static bool may_be_short(long nr, const ucontext_t *context) {
 }
 
 /* Repairs the system call that our signal interrupted, so that the program does not notice our signal. With
- * SA_RESTART the kernel itself repeats some calls. Other calls, such as poll and nanosleep, end with -EINTR.
- */
+ * SA_RESTART the kernel itself repeats some calls. Other calls, such as poll and nanosleep, end with -EINTR,
+ * and this function repeats them. */
 static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     uint64_t mask = 0;
     long nr;
@@ -248,8 +248,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
         leave_to_child(signal);
         return;
     }
-    /* Another sender's signal, such as SIGURG for TCP's urgent data. A repeated call would start its timeout
-     * again. */
+    /* Another sender's signal, such as SIGURG for TCP's urgent data. The call stays as it is, because a
+     * repeated call would start its timeout again. */
     if (!ours) {
         return;
     }

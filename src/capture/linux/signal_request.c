@@ -16,7 +16,7 @@
 #define CACHE_LINE 64u
 /* The length of a back-off. Without back-offs, a thread could make the interrupted system call again and
  * again, and never finish it. */
-#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* after the first interrupted call */
+#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* the back-off after the first interrupted call */
 #define BACK_OFF_MAX_NS (100 * HD_NS_PER_S)
 #define USER_TICKS 10 /* about 100 ms: a tick of USER_HZ lasts 10 ms */
 
@@ -25,7 +25,8 @@
 static struct {
     uint8_t *first, *spare;
     int signal;
-    /* The mailbox of a late handler that is still copying; NULL: there is no such handler. */
+    /* The mailbox of a handler that is still copying although its request is over; NULL: there is no such
+     * handler. */
     const struct hd_mailbox *copying;
     /* The number of the newest request of all targets. */
     uint32_t sequence;
@@ -85,7 +86,8 @@ static enum hd_mail_phase phase_now(const struct hd_mailbox *m) {
     return phase_of(__atomic_load_n(&m->word, __ATOMIC_ACQUIRE));
 }
 
-/* Returns the buffer that a late handler still writes to; NULL if there is none. */
+/* Returns the buffer to which a handler still writes an answer that is no longer expected; NULL if there is
+ * none. */
 static const uint8_t *copying_buffer(void) {
     if (shared.copying != NULL && phase_now(shared.copying) != HD_MAIL_COPYING) {
         shared.copying = NULL;
@@ -181,7 +183,7 @@ bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_ma
 
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m) {
     if (r->sequence == 0) {
-        return; /* also the result for a target of the worker, which has no mailbox */
+        return; /* nothing to forget, as always for a target of the worker, which has no mailbox */
     }
     if (shared.in_first == r) {
         shared.in_first = NULL;

@@ -33,8 +33,8 @@ struct hd_back_off {
     bool on;               /* true if the thread gets no signal in this sample */
     uint64_t ns;           /* the length of the back-off; 0: the last signals interrupted no call */
     uint64_t until_ns;     /* the time when the back-off ends; 0: there was none yet */
-    uint64_t kernel_ticks; /* the number of the thread's clock ticks in the kernel, when it last grew */
-    uint64_t user_ticks;   /* the number of the thread's clock ticks in user mode at that time */
+    uint64_t kernel_ticks; /* the newest number of the thread's clock ticks inside the kernel */
+    uint64_t user_ticks;   /* the thread's clock ticks in user mode when `kernel_ticks` last changed */
 };
 
 struct hd_signal_request {
@@ -62,7 +62,7 @@ int hd_signal_request_signal(void); /* returns that signal; 0: none was set yet 
  * number of filters gets no signal. */
 void hd_capture_filters_are(uint64_t filters);
 
-/* Returns the spare buffer. NULL: a late handler still writes to it. */
+/* Returns the spare buffer. NULL: a handler still writes to it, although its request is over. */
 uint8_t *hd_signal_request_spare(void);
 /* Brings as much of the first buffer as most stacks need to the calling thread's CPU. Otherwise the handler's
  * copy must fetch these cache lines from another CPU. Each line then takes as long as a copy of a hundred
@@ -71,41 +71,43 @@ void hd_signal_request_fetch(void);
 
 /* ---- one request ------------------------------------------------------------------------------------- */
 
-/* Starts a sample: sets back_off.on, and forgets a late answer that the monitor has not taken. `in_place` is
- * true if the worker has finished with the first buffer. */
+/* Call at the start of a sample. Sets back_off.on, and forgets a late answer that the monitor has not taken.
+ * `in_place` is true if the worker has finished with the first buffer. */
 void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const struct hd_thread_files *f,
                              struct hd_mailbox *m);
 /* Returns false if the first buffer is reserved for another target's late answer. */
 bool hd_signal_request_may_be_in_place(const struct hd_signal_request *r);
 /* Returns whether the handler's system calls are safe in a thread with this number of seccomp filters. */
 bool hd_signal_request_passes(uint64_t filters);
-/* Returns false if the thread has ended its watch, or if a late handler still writes to a buffer. */
+/* Returns false if the thread has ended its watch, or if a handler still writes to a buffer although its
+ * request is over. */
 bool hd_signal_request_may_open(const struct hd_mailbox *m);
 
-/* idle → sent. Writes the request into the mailbox and returns the request's number, which the signal must
- * carry. */
+/* Changes the state from idle to sent. Writes the request into the mailbox and returns the request's number,
+ * which the signal must carry. */
 uint32_t hd_signal_request_open(const struct hd_signal_request *r, struct hd_mailbox *m,
                                 const struct hd_stack_bounds *b);
-/* sent → idle: the kernel refused the signal. */
+/* Changes the state from sent back to idle, because the kernel refused the signal. */
 static inline void hd_signal_request_refused(struct hd_mailbox *m, uint32_t sequence) {
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_IDLE), __ATOMIC_RELAXED);
 }
 static inline bool hd_signal_request_has_answer(const struct hd_mailbox *m, uint32_t sequence) {
     return __atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(sequence, HD_MAIL_DONE);
 }
-/* sent → late. Returns false if the answer has just come: the caller must take it. */
+/* Changes the state from sent to late. Returns false if the answer has just come: the caller must take it. */
 bool hd_signal_request_is_late(struct hd_signal_request *r, struct hd_mailbox *m, uint32_t sequence,
                                const struct hd_instant *sent_at);
-/* late, or forgotten → late. The signal is pending, so the thread is still in the code in which the request
- * found it. If the first buffer is free, reserves it for the answer. */
+/* Call when the signal is pending, so that the thread is still in the code in which the request found it.
+ * Changes the state from forgotten to late. Reserves the first buffer for the answer, if that buffer is free.
+ */
 void hd_signal_request_is_pending(struct hd_signal_request *r, struct hd_mailbox *m,
                                   const struct hd_stack_bounds *b);
-/* Returns whether the handler has started to write the late answer. */
+/* Returns whether the handler has started to write the answer of a late request. */
 bool hd_signal_request_is_answering(const struct hd_signal_request *r, const struct hd_mailbox *m);
-/* late → idle. Returns true if the answer has come: it lies in the first buffer. Otherwise returns false and
- * changes nothing. */
+/* Changes the state from late to idle and returns true, if the answer has come: it lies in the first buffer.
+ * Otherwise returns false and changes nothing. */
 bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_mailbox *m);
-/* late → forgotten. */
+/* Changes the state from late to forgotten, because the answer is of no use any more. */
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m);
 /* Call when the watch of this mailbox ends. After that the watched thread may free the mailbox. */
 void hd_signal_request_close(const struct hd_mailbox *m);

@@ -6,7 +6,7 @@
 
 #include "os/os.h"
 
-/* between two reads of the bounds, a main thread's stack grows by less than this */
+/* a main thread's stack grows by less than this from one read of the bounds to the next */
 #define GROWTH_MAX (1ULL << 30)
 
 /* Plain loads are safe only on memory that stays mapped as long as the thread lives. Such memory is the main

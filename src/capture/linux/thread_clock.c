@@ -45,7 +45,7 @@ bool hd_thread_clock_rests(const struct hd_thread_files *f, const struct hd_sche
 void hd_thread_clock_refresh(const struct hd_thread_files *f, struct hd_sched *sched) {
     uint64_t cpu_ns = hd_thread_files_cpu_ns(f);
     if (cpu_ns > sched->cpu_ns) {
-        /* Never set the time back: the CPU clock may stop while a hypervisor takes the CPU. */
+        /* Never set the time back: the CPU clock may stop while a hypervisor takes the CPU away. */
         sched->cpu_ns = cpu_ns;
     }
 }

@@ -20,8 +20,8 @@ struct hd_thread_files {
  * may make that impossible. The thread must have a private descriptor table. Call before the thread opens
  * targets. After an error, targets use full paths and process_vm_readv. */
 int hd_capture_files_open(void);
-/* Does the same for another process, `pid`, whose folder of /proc is `proc_fd`. From now on the calling
- * thread's targets are threads of that process. Only hd_capture_frozen can capture them. */
+/* Opens the folder `task` of another process, `pid`, whose folder of /proc is `proc_fd`. From now on the
+ * calling thread's targets are threads of that process. Only hd_capture_frozen can capture them. */
 int hd_capture_process_open(int proc_fd, int pid);
 void hd_capture_files_close(void);
 /* Call when the process has changed its root folder, so that no open descriptor leads out of the new root. */

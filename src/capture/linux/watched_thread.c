@@ -70,8 +70,8 @@ int hd_capture_signal_init(int signal) {
         return rc;
     }
     bool installed = before.handler == (void *)hd_capture_on_signal;
-    if (!installed &&
-        before.handler != (void *)SIG_DFL) { /* SIG_IGN is refused too: watched_thread.h says why */
+    /* SIG_IGN is refused too: watched_thread.h says why. */
+    if (!installed && before.handler != (void *)SIG_DFL) {
         return -EBUSY;
     }
     rc = hd_signal_request_use(signal);
