@@ -13,7 +13,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 }
 
 /* Returns the kind with the most time; of kinds with equal time, the first one in words.def. Ignores
- * HD_CAUSE_GC, since hd_cause_decide adds the time of a collector's waits to the time that the collector
+ * HD_CAUSE_GC, because hd_cause_decide adds the time of a collector's waits to the time that the collector
  * ran. */
 static enum hd_cause_kind most_of(const struct hd_cause_sums *s) {
     enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;

@@ -20,9 +20,10 @@ struct hd_cause {
     int32_t child_pid;     /* process id of the child that the thread waited for; 0: none */
     uint64_t run_delay_ns; /* the time that the thread waited for a CPU */
     uint64_t throttled_ns, major_faults;
-    /* The time in which some task of the control group waited for memory, a CPU or a disk. */
+    /* For each resource in enum hd_pressure: how long some task of the control group waited for it. */
     uint64_t stall_ns[HD_PRESSURES];
-    uint64_t memory_used, memory_limit; /* bytes of the control group; both 0: the group has no limit */
+    /* bytes that the control group uses, and may use; both 0: the group has no limit */
+    uint64_t memory_used, memory_limit;
     uint64_t lock_address;
     int32_t lock_owner_tid;
     uint8_t lock_kind; /* enum hd_lock_kind */

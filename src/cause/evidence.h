@@ -4,7 +4,7 @@
  * rows.c finds the cause by them.
  *
  * A sample has one kind of evidence, which depends on the object that the thread waits for. A peer or a child
- * may be known in addition, so struct hd_probe has members of their own for these.
+ * may be known in addition, so struct hd_probe has separate members for them.
  */
 #ifndef HD_EVIDENCE_H
 #define HD_EVIDENCE_H
@@ -23,7 +23,7 @@ enum hd_fd_kind {
     HD_FD_EVENT,
     HD_FD_TTY,
     HD_FD_OTHER,
-    /* A pidfd. No sentence names this kind, since a wait for a pidfd counts as a wait for a child. */
+    /* A pidfd. No sentence names this kind, because a wait for a pidfd counts as a wait for a child. */
     HD_FD_PROCESS
 };
 
@@ -60,7 +60,7 @@ struct hd_lock_seen {
     uint8_t kind;     /* enum hd_lock_kind */
     bool gil;         /* true: the lock is Python's global interpreter lock */
     bool ownable;     /* true: a lock of this kind stores its owner */
-    bool owned;       /* true once a sample of this wait has found a living owner in the lock */
+    bool owned;       /* true once a sample of this wait has found that the lock's owner is a living thread */
 };
 
 struct hd_evidence {
@@ -71,7 +71,8 @@ struct hd_evidence {
         struct hd_lock_seen lock;
         struct hd_descriptor_seen descriptor;
     };
-    char name[64]; /* base name of the file, or the toolkit's library without its version; empty: none */
+    /* base name of the file, or name of the toolkit's library without its version; empty: none */
+    char name[64];
 };
 
 _Static_assert(sizeof(struct hd_lock_seen) >= sizeof(struct hd_descriptor_seen), "the first member");
@@ -96,12 +97,12 @@ struct hd_peer_seen {
 /* The facts of one sample. */
 struct hd_probe {
     uint64_t for_ns;    /* the time that the sample stands for: from this sample to the next one */
-    uint64_t cpu_ns;    /* growth of the thread's CPU time in that time */
-    uint64_t delay_ns;  /* growth of the time in which the thread waited for a CPU */
+    uint64_t cpu_ns;    /* by how much the thread's CPU time grew in that time */
+    uint64_t delay_ns;  /* by how much the thread's total wait for a CPU grew in that time */
     int32_t syscall_nr; /* HD_SYSCALL_NONE: the thread is in no system call */
     uint8_t state;      /* enum hd_run_state */
     uint8_t collector;  /* enum hd_collector */
-    /* True: the turn is no hang, since a child has the terminal or another thread serves the loop. */
+    /* True: the turn is no hang, because a child has the terminal or another thread serves the loop. */
     bool not_a_hang;
     struct hd_child_seen child;
     struct hd_evidence evidence;

@@ -14,7 +14,7 @@ void hd_probe_context_open(struct hd_probe_context *ctx);
 /* Fills the members that hd_probe_context_open leaves empty, for this process. On the worker thread;
  * `own_tid` is the calling thread. */
 void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid);
-/* Like hd_probe_context_init, for another process. The caller has set proc_fd, mem_fd and pid before.
+/* Like hd_probe_context_init, for another process. The caller must have set proc_fd, mem_fd and pid.
  * `in_libc`: an address in that process's C library. */
 void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid,
                                  uint64_t in_libc);

@@ -31,7 +31,7 @@ struct hd_probe_context {
     struct hd_functions locks;   /* addresses of the functions that wait for locks */
     struct hd_functions replies; /* addresses of the functions that wait for replies of other processes */
     /* Offset of the thread's id in libc's thread descriptor (struct pthread); 0: unknown. linux/join.h
-     * says what it is for. */
+     * explains its use. */
     uint32_t descriptor_tid;
     /* Bit N is set: in libc's thread descriptor, 64-bit word N points to the descriptor itself. */
     uint32_t descriptor_self;

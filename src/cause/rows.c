@@ -88,8 +88,8 @@ static void say_lock(struct hd_text *t, const struct said *c) {
 
 /* ---- gc ----------------------------------------------------------------------------------------- */
 
-/* V8's collector takes locks to wait for its helper threads. In Python's collector, a lock belongs to the
- * program: a finalizer takes it. */
+/* V8's collector takes locks to wait for its helper threads. In Python's collector, only a finalizer of the
+ * program takes a lock, so such a wait counts as HD_CAUSE_LOCK. */
 static bool waits_for_collector(const struct blocked *b) {
     return waits_for_lock(b) && b->probe->collector == HD_COLLECTOR_V8;
 }
@@ -110,8 +110,8 @@ static bool is_stream(enum hd_fd_kind fd) {
 }
 
 /* True: the thread waits for its own memory, to copy bytes from or to a socket or pipe. The memory is in
- * swap, or in a mapped file that is not read yet. The caller knows that no signal ends the wait. A signal
- * would end a wait for the other end of the socket or pipe. */
+ * swap, or in a mapped file that is not read yet. The caller must have checked that no signal can end the
+ * wait. A wait for the other end of the socket or pipe is one that a signal ends. */
 static bool waits_for_copied_memory(const struct blocked *b) {
     return (b->wait == HD_WAIT_DESCRIPTOR || b->wait == HD_WAIT_SOCKET) && is_stream(b->fd) &&
            hd_syscall_copies(b->probe->syscall_nr);
@@ -135,8 +135,8 @@ static void say_page(struct hd_text *t, const struct said *c) {
 /* ---- disk --------------------------------------------------------------------------------------- */
 
 /* No signal ends a wait for a disk. A wait that a signal ends may be for the server of a file (FUSE), and
- * counts as a disk too. But an open of a named pipe or a device waits for another process, and does not
- * count. */
+ * counts as a wait for a disk too. But an open of a named pipe or a device waits for another process, and
+ * does not count as one. */
 static bool waits_for_disk(const struct blocked *b) {
     switch (b->wait) {
     case HD_WAIT_FILE:
@@ -202,7 +202,7 @@ static void say_ui(struct hd_text *t, const struct said *c) {
 
 /* ---- child -------------------------------------------------------------------------------------- */
 
-/* A local socket leads to a child if the socket's other end has no name. A service's end has a name. */
+/* A local socket counts as one to a child if its other end has no name. A service's end has a name. */
 static bool waits_for_child(const struct blocked *b) {
     const struct hd_child_seen *child = &b->probe->child;
     bool named = b->probe->peer.name[0] != '\0';
@@ -210,7 +210,7 @@ static bool waits_for_child(const struct blocked *b) {
     switch (b->wait) {
     case HD_WAIT_CHILD:
         return true;
-    case HD_WAIT_SIGNAL: /* the signal is SIGCHLD, if a child is alive */
+    case HD_WAIT_SIGNAL: /* if a child is alive, the signal is assumed to be SIGCHLD */
         return child->alive;
     case HD_WAIT_MEMORY:
         return child->vforked;
@@ -274,9 +274,9 @@ static void say_unknown(struct hd_text *t, const struct said *c) {
 
 /* ---- the rows ----------------------------------------------------------------------------------- */
 
-/* The rows of the table of causes. The time of a blocked sample goes to the first row that fits. The time
- * of a running sample goes to HD_CAUSE_CPU; `ran_ns` notes the same time for each row that fits the
- * running code. A macro, since each function pointer in an array would cost the watched process a
+/* The rows of the table of causes. The time of a blocked sample goes to the first row that fits. The time of
+ * a running sample goes to HD_CAUSE_CPU; the same time is added to `ran_ns` of each row that fits the running
+ * code. ROWS is a macro, because each function pointer in an array would cost the watched process a
  * relocation. */
 /* clang-format off */
 #define ROWS(ROW) \

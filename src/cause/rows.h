@@ -12,12 +12,13 @@
 /* Returns the cause that a sample of a blocked thread shows. */
 enum hd_cause_kind hd_cause_of_block(const struct hd_probe *p);
 
-/* Adds `ns`, a time on a CPU, to each cause that the running code shows, such as a garbage collector. */
+/* Adds `ns`, a time on a CPU, to `ran_ns` of each cause that the running code shows, such as a garbage
+ * collector. */
 void hd_cause_add_code(const struct hd_probe *p, uint64_t ns, uint64_t ran_ns[HD_CAUSE_KINDS]);
 
-/* Writes the sentence of cause `kind`, which must have some of the time: "waited for a mutex held by
- * thread 9131 (61% of the time)". The share in brackets is absent from 95 % on. `ran`: the sentence is
- * about code on a CPU, not about waits. */
+/* Writes the sentence of cause `kind`, which must have some time in `s`: "waited for a mutex held by thread
+ * 9131 (61% of the time)". If the share is 95 % or more, the sentence leaves out the brackets. `ran`: the
+ * sentence is about code on a CPU, not about waits. */
 void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind, bool ran);
 
 #endif

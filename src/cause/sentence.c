@@ -5,7 +5,7 @@
 
 #include "os/syscall_table.h"
 
-#define PERCENT_OF_ALL 95 /* a sentence leaves out a share of so many percent or more */
+#define PERCENT_OF_ALL 95 /* a sentence leaves out a share that is as large as this percentage or larger */
 
 static const char *descriptor_name(enum hd_fd_kind kind) {
     static const char names[][24] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of a turn: the time of each cause, and the wait that has most of the cause's time. Plain values,
- * which only the worker writes. A zeroed struct is valid, and has no time.
+ * The sums of a turn: the time of each cause, and for each cause the wait that has most of that time. Plain
+ * values, which only the worker writes. A zeroed struct is valid, and has no time.
  */
 #ifndef HD_SUMS_H
 #define HD_SUMS_H
@@ -9,9 +9,9 @@
 #include "base/words.h"
 #include "cause/evidence.h"
 
-/* The wait that the sentence of a cause names. A majority vote by time (Boyer-Moore) finds the wait, so
- * that no list of waits is necessary. The wait that leads at present is the candidate: `probe` has its
- * sample. */
+/* The wait that the sentence of a cause names. A majority vote by time (Boyer-Moore) finds the wait, so that
+ * no list of waits is necessary. The wait that leads at present is the candidate; `probe` is a sample of that
+ * wait. */
 struct hd_cause_best {
     uint64_t lead_ns;  /* the candidate's time minus the time of other waits */
     uint64_t since_ns; /* the candidate's time since the wait became the candidate */
@@ -25,8 +25,9 @@ struct hd_cause_best {
 };
 
 struct hd_cause_sums {
-    uint64_t ns[HD_CAUSE_KINDS];     /* the time of each cause */
-    uint64_t ran_ns[HD_CAUSE_KINDS]; /* the part of ns[HD_CAUSE_CPU] in which code of each cause ran */
+    uint64_t ns[HD_CAUSE_KINDS]; /* the time of each cause */
+    /* for each cause, the part of ns[HD_CAUSE_CPU] in which code of that cause ran */
+    uint64_t ran_ns[HD_CAUSE_KINDS];
     uint64_t total_ns;
     uint64_t delay_ns; /* the time that the thread waited for a CPU */
     /* The part of ns[HD_CAUSE_CPU] that the kernel's scheduling statistics do not confirm yet. */
@@ -34,7 +35,8 @@ struct hd_cause_sums {
     /* The time in which the control group had used up its CPU quota. The caller sets it before
      * hd_cause_decide. */
     uint64_t throttled_ns;
-    /* The newest blocked sample that names its call; call.for_ns is 0: no such sample yet. */
+    /* The newest sample of the blocked thread that shows its call; call.for_ns is 0 until there is such a
+     * sample. */
     struct hd_probe call;
     uint8_t collector; /* enum hd_collector: the garbage collector that ran last */
     /* The thread that had the lock when the turn became a hang. The caller sets it before hd_cause_decide. */

@@ -7,7 +7,7 @@
 
 #define FRAMES_MAX 8u /* the number of innermost frames that are searched for a toolkit's function */
 
-/* Prefixes of file names, with a NUL after each. Not an array of pointers, since the loader would have to
+/* Prefixes of file names, with a NUL after each. Not an array of pointers, because the loader would have to
  * relocate each pointer in the watched process. */
 static const char toolkits[] = "libgtk-\0libgdk\0libpango\0libcairo\0libpixman-\0libharfbuzz\0libfreetype\0"
                                "libfontconfig\0librsvg-\0libXft\0libQt5Gui\0libQt5Widgets\0libQt5Quick\0"

@@ -4,7 +4,7 @@
  * worker thread; no allocation.
  *
  * The library of the innermost function decides. Functions of libc and of helper libraries such as GLib are
- * skipped, since they work for their caller. A callback counts as the program's code, even if a toolkit's
+ * skipped, because they work for their caller. A callback counts as the program's code, even if a toolkit's
  * function called it.
  */
 #ifndef HD_TOOLKIT_H

@@ -20,8 +20,8 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
            strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
 }
 
-/* Adds time to the vote of a lock's owners. The owners have a vote of their own, since a lock may change
- * its owner between two samples. */
+/* Adds time to the vote of a lock's owners. The owners have a separate majority vote, because a lock may
+ * change its owner between two samples. */
 static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     struct hd_lock_seen *kept = &best->probe.evidence.lock;
     if (owner == 0) {
@@ -38,7 +38,7 @@ static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     }
 }
 
-/* Keeps the child that the thread waited for longest without a break. No vote is needed, since a thread
+/* Keeps the child that the thread waited for longest without a break. No vote is needed, because a thread
  * waits for its children one after the other. */
 static void add_child(struct hd_cause_best *best, uint64_t ns, const struct hd_child_seen *child) {
     struct hd_child_seen *kept = &best->probe.child;
@@ -97,9 +97,9 @@ static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_p
     return &s->call;
 }
 
-/* The time that the thread waited for a CPU, or 0 where the kernel's value cannot be true. When the kernel
- * moves a sleeping thread to another CPU, it sometimes counts the whole sleep as such a wait. The value of
- * a blocked sample is then larger than the time that passed. */
+/* Returns the time that the thread waited for a CPU, or 0 where the kernel's value cannot be true. When the
+ * kernel moves a sleeping thread to another CPU, it sometimes counts the whole sleep as a wait for a CPU. The
+ * value of a blocked sample is then larger than the time that passed. */
 static uint64_t delay_of(const struct hd_probe *p) {
     bool blocked = p->state == HD_RUN_BLOCKED || p->state == HD_RUN_UNINTERRUPTIBLE;
     return blocked && p->delay_ns > p->for_ns + p->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : p->delay_ns;
@@ -110,8 +110,8 @@ static void add_running(struct hd_cause_sums *s, uint64_t ns, const struct hd_pr
     hd_cause_add_code(p, ns, s->ran_ns);
 }
 
-/* Corrects earlier samples by statistics that come late. The kernel updates its statistics when it
- * switches threads, not while a thread runs or waits for a CPU. Growth that exceeds this sample's time
+/* Corrects the sums of earlier samples by statistics that come late. The kernel updates its statistics when
+ * it switches threads, not while a thread runs or waits for a CPU. Growth that exceeds this sample's time
  * therefore belongs to an earlier sample. That sample counted as running, without proof. */
 static void confirm(struct hd_cause_sums *s, const struct hd_probe *p, uint64_t late_delay_ns,
                     uint64_t late_cpu_ns) {

@@ -15,7 +15,8 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *p);
  * of the process may become known late. */
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns);
 
-/* Removes the names of files and peers, for a report that must not have them. Sentences do without them. */
+/* Removes the names of files and peers, for a report that must not have them. Sentences then have no such
+ * names. */
 void hd_cause_forget_paths(struct hd_cause_sums *s);
 
 #endif

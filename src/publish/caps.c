@@ -30,7 +30,7 @@ static void refill(struct hd_bucket *b, uint32_t burst, uint64_t now_ns) {
 }
 
 bool hd_caps_allow_fingerprint(struct hd_caps *c, uint64_t fingerprint, uint32_t burst, uint64_t now_ns) {
-    /* no limit for 0, because hangs without a stack may have nothing in common */
+    /* no limit for fingerprint 0, because hangs without a stack may have nothing in common */
     if (burst == UINT32_MAX || fingerprint == 0) {
         return true;
     }

@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 
-#define HD_BUCKETS_MAX 64 /* the largest number of fingerprints that have a token bucket at the same time */
+#define HD_BUCKETS_MAX 64 /* how many fingerprints can have a token bucket at the same time */
 
 /* A token bucket: each report of the fingerprint takes one token. */
 struct hd_bucket {
@@ -28,8 +28,8 @@ struct hd_caps {
 };
 
 /* Takes a token for one more report of this fingerprint. A fingerprint starts with `burst` tokens, and gets
- * one more every ten minutes, up to `burst`. UINT32_MAX: no limit. False: no token remains, and the caller
- * must suppress the report. */
+ * one more every ten minutes, up to `burst`. If `burst` is UINT32_MAX, there is no limit. False: no token
+ * remains, and the caller must suppress the report. */
 bool hd_caps_allow_fingerprint(struct hd_caps *c, uint64_t fingerprint, uint32_t burst, uint64_t now_ns);
 
 /* True: the count of the day is missing, or older than a minute. The caller must then count the day's

@@ -26,8 +26,8 @@ bool hd_deferred_remove(struct hd_deferred *d, const uint8_t *id);
 void hd_deferred_remove_at(struct hd_deferred *d, uint32_t at);
 
 /* Searches from index `at` on for a report of the loop that had this slot in this generation. Returns the
- * report's index, or d->count if no report is found. If another loop gets the slot, reports of the earlier
- * loop stay deferred until the run ends. The worker then learns nothing more about the earlier loop. */
+ * report's index, or d->count if no report is found. If another loop gets the slot, the worker learns nothing
+ * more about the earlier loop. Reports of the earlier loop then stay deferred until the run ends. */
 uint32_t hd_deferred_find(const struct hd_deferred *d, uint32_t at, uint8_t slot, uint32_t generation);
 
 #endif

@@ -183,7 +183,7 @@ static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, 
 static void describe_cause(struct hd_publisher *p, const struct hd_turn *turn, const struct hd_facts *facts,
                            bool complete, struct hd_cause *cause) {
     p->sums = turn->samples.sums;
-    /* limits the sums to the duration, because they still have each stop that became known late */
+    /* limits the sums to the duration, because they still include each stop that became known late */
     hd_cause_limit(&p->sums, turn->times.duration_ns);
     if (p->run->settings.without_paths) {
         hd_cause_forget_paths(&p->sums);

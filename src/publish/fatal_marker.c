@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first 64 bits of the marker are the hang's duration, which the monitor updates through a mapping. If
- * possible, the mapped file is another one with the same name in settings.runtime (XDG_RUNTIME_DIR or
- * /dev/shm), because those folders are in memory. On the worker thread.
+ * The first 64 bits of the mapped file are the hang's duration, which the monitor updates through the
+ * mapping. If possible, the mapped file is one with the marker's name in settings.runtime (XDG_RUNTIME_DIR or
+ * /dev/shm), because that folder is in memory. Otherwise the marker itself is mapped. On the worker thread.
  */
 #include "publish/fatal_marker.h"
 
@@ -22,8 +22,8 @@ static void remove_marker(const struct hd_publisher *p, const char *name) {
     }
 }
 
-/* Called for each file of the spool. If the file is a marker without a report, removes it: the spool's
- * limits have removed the report of a process that died. */
+/* Called for each file of the spool. If the file is a marker without a report, removes the marker. Such a
+ * marker remains if a process dies in a hang, and the spool's limits later remove the report. */
 static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     const struct hd_publisher *p = ctx;
     char report[HD_SPOOL_NAME_BYTES];

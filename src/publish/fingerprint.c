@@ -79,8 +79,8 @@ static uint64_t mix_frame(const struct hd_code *code, uint64_t hash, const struc
     return hd_hash(hash, &start, sizeof start);
 }
 
-/* Mixes the innermost functions of this kind into the hash, at most FRAMES. *used: the number of functions
- * mixed. */
+/* Adds the innermost functions of kind `which` to the hash, at most FRAMES of them. *used: the number of
+ * functions added. */
 static uint64_t mix(const struct hd_code *code, uint64_t hash, const struct hd_hot_path *hot,
                     enum which which, unsigned *used) {
     *used = 0;
@@ -141,8 +141,9 @@ uint64_t hd_fingerprint_of(const struct hd_code *code, const struct hd_hot_path 
     return hash;
 }
 
-/* JIT code has no module. Its address is mixed instead, because the address identifies the code within this
- * run. If the innermost function is JIT code, returns 0, because the start of that function is not known. */
+/* JIT code has no module. Its address goes into the hash instead, because the address identifies the code
+ * within this run. If the innermost function is JIT code, returns 0, because the start of that function is
+ * not known. */
 uint64_t hd_fingerprint_of_stack(const struct hd_code *code, const struct hd_hot_path *hot) {
     uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
     for (uint32_t i = hot->count; i > 0; i--) {

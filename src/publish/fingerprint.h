@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 struct hd_hot_path {
-    uint32_t node[HD_TREE_DEPTH_MAX], count; /* indices in the tree's pool, outermost frame first */
+    uint32_t node[HD_TREE_DEPTH_MAX], count; /* `count` indices in the tree's pool, outermost frame first */
 };
 
 /* The data by which the function of a frame is found: the nodes of the trees, the modules, the scripts. */
@@ -21,15 +21,15 @@ struct hd_code {
     const char *executable; /* base name of the program's executable file */
 };
 
-/* Mixes the cause and the innermost functions of the hot stack that are the program's own. If main is the
- * only such function, mixes functions of libraries instead. If the stack has no function of either kind,
- * mixes any functions. The result is the same in each run of the program. 0: no sample has a stack, and the
- * hang equals no other hang. */
+/* Returns a hash of the cause and of the innermost functions of the hot stack that are the program's own. If
+ * main is the only such function, uses functions of libraries instead. If the stack has no function of either
+ * kind, uses any functions. The result is the same in each run of the program. 0: no sample has a stack, so
+ * the hang counts as different from all others. */
 uint64_t hd_fingerprint_of(const struct hd_code *code, const struct hd_hot_path *hot,
                            const struct hd_cause *cause);
 
-/* Mixes all functions that have at least half of the hot stack's time. The result serves only to compare
- * stacks of this run. 0: the stack equals no other stack. */
+/* Returns a hash of all functions that have at least half of the hot stack's time. The result serves only to
+ * compare stacks of this run. 0: the stack counts as different from all others. */
 uint64_t hd_fingerprint_of_stack(const struct hd_code *code, const struct hd_hot_path *hot);
 
 #endif

@@ -15,8 +15,8 @@
  */
 void hd_open_record_update(struct hd_run *run, const struct hd_turn *turn, bool complete);
 
-/* Call it once the hang's complete report is on disk, suppressed or withdrawn. If the record has this hang,
- * replaces it by another open hang, or by no hang. */
+/* Call it once the hang's complete report is on disk, or is suppressed or withdrawn. If the record has this
+ * hang, replaces it by another open hang, or by no hang. */
 void hd_open_record_close(struct hd_run *run, const struct hd_turns *turns, const struct hd_turn *turn);
 
 #endif

@@ -135,8 +135,8 @@ static void withdraw(struct hd_publisher *p, const uint8_t *id) {
     hd_caps_give_back(&p->caps); /* because the report was counted when the hang started */
 }
 
-/* Writes the report if the caps allow it. False: the report is not written. If the report is complete, it
- * is then counted as suppressed: the next complete report says how many were. */
+/* Writes the report if the caps allow it. False: the report is not written. A complete report that is not
+ * written counts as suppressed. The next complete report says how many reports were suppressed. */
 static bool write_within_caps(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
     bool allowed =
         turn->report.within_caps && (!r->complete || fingerprint_allows(p, r)) && write_turn(p, turn, r);
@@ -163,7 +163,7 @@ void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn) {
 }
 
 /* True: it is not certain that the report is about the program's loop. A turn that ended while the program
- * still runs ended in the loop's own wait, which proves the loop. */
+ * still runs ended in the loop's own wait, which proves that the loop is the program's. */
 static bool is_unsure(const struct hd_run *run, const struct hd_turn *turn, bool complete) {
     return run->settings.deferred && !hd_publish_is_certain(run, turn) &&
            (!complete || atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed));

@@ -14,7 +14,7 @@ void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn);
 void hd_publish(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts, bool complete);
 /* The turn proved to be no hang: removes its report. */
 void hd_publish_withdraw(struct hd_publisher *p, struct hd_turn *turn);
-/* Writes the only report of a turn that has ended, and was a long frame but no hang. */
+/* Writes the report of a long frame that was no hang. The turn must have ended, and gets no other report. */
 void hd_publish_frame(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts);
 
 /* True: the turn's loop is certain. False also if another loop has the slot by now. */
@@ -23,8 +23,9 @@ bool hd_publish_is_certain(const struct hd_run *run, const struct hd_turn *turn)
 /* The loop of this slot and generation became certain. Readers see its deferred reports from now on, and
  * the report of an open hang as well. */
 void hd_publish_certain(struct hd_publisher *p, uint8_t slot, uint32_t generation);
-/* Another wait than assumed proved to be the loop's own. Withdraws the deferred reports of this slot and
- * generation. Leaves a hang that is still open, because the monitor decides about that one. */
+/* One wait was assumed to be the loop's own, but another wait proved to be. Withdraws the deferred reports of
+ * this slot and generation. Does not withdraw the report of an open hang, because the monitor decides about
+ * that hang. */
 void hd_publish_void(struct hd_publisher *p, uint8_t slot, uint32_t generation);
 
 /* Writes a report of any kind. If this process has no right to write it, passes the report to the runner.

@@ -8,7 +8,8 @@
 
 #include "report/report.h"
 
-/* The newest full report: complete, and not brief. Only the members that later reports are compared with. */
+/* The newest full report, which is complete and not brief. The struct has only what later reports are
+ * compared with. */
 struct hd_repeat {
     uint64_t fingerprint;
     uint64_t stack; /* hd_fingerprint_of_stack() */

@@ -53,7 +53,8 @@ static void write_line(const struct hd_settings *s, int error) {
 }
 
 void hd_spool_failure_store(const struct hd_run *run, int rc) {
-    int32_t no_error = 0; /* stores only the first failure, because later ones follow from it and say less */
+    /* stores only the first failure, because later failures follow from the first and say less */
+    int32_t no_error = 0;
     atomic_compare_exchange_strong(&run->record->losses.spool_error, &no_error, -rc);
     /* the record that all processes of a server share, so that only one of them writes a line */
     struct hd_record *journal = run->settings.journal;

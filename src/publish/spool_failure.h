@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stores and prints the failure to write a report into the spool. On the worker thread.
+ * Stores in the record that a report could not be written to the spool, and prints that if no runner does. On
+ * the worker thread.
  */
 #ifndef HD_SPOOL_FAILURE_H
 #define HD_SPOOL_FAILURE_H

@@ -14,7 +14,7 @@
 /* The time that one sample is charged for, and the thread's scheduling statistics in that time. */
 struct span {
     uint64_t ns;
-    /* length of the span's last part, from the reading of `from` to that of `to` */
+    /* length of the span's last part: from when `from` was read to when `to` was read */
     uint64_t covered_ns;
     const struct hd_sched *from; /* statistics at the start of that last part; NULL: not known */
     const struct hd_sched *to;   /* statistics at the end of the span; NULL: not known */
@@ -134,8 +134,8 @@ static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t
 }
 
 /* Charges the first sample also for the time before it, because its stack is the best guess. If the
- * statistics at the first look are known, they show how much of that time the thread ran. Leaves out the
- * time before the loop was watched, which belongs to no function. */
+ * statistics at the monitor's first look are known, they show for how much of that time the thread ran.
+ * Leaves out the time before the loop was watched, which belongs to no function. */
 static void charge_before_first(struct hd_turn *turn, uint64_t excluded_ns) {
     struct hd_turn_samples *s = &turn->samples;
     uint64_t from_ns = turn->times.start_ns + turn->times.unseen_ns;
@@ -228,7 +228,8 @@ void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer) {
             answer_entry(s, i, answer);
         }
     }
-    hd_tree_take_back(&s->tree, answer->leaf, 0); /* undoes the caller's count of the answer as a sample */
+    /* because the caller counted the answer as a sample of its own */
+    hd_tree_take_back(&s->tree, answer->leaf, 0);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------- */

@@ -29,8 +29,8 @@ void hd_samples_settle(struct hd_turn *turn, uint64_t at_ns, uint64_t excluded_n
                        const struct hd_sched *sched);
 
 /* Call it before each report. If the times in the tree and the timeline exceed the turn's duration, scales
- * them down in proportion. They exceed it if a stop of the process became known too late to be subtracted
- * from its samples. */
+ * them down in proportion. The times exceed the duration if a stop of the process became known too late to be
+ * subtracted from the samples. */
 void hd_samples_limit(struct hd_turn *turn);
 
 #endif

@@ -84,8 +84,8 @@ bool hd_turns_has_hang(const struct hd_turns *t) {
 
 /* ---- the pool of nodes ------------------------------------------------------------------------ */
 
-/* The largest number of frames of one stack. The assertion below: when the pool has no space for such a
- * stack, the largest tree has more nodes than one stack. So that tree can fold some of them, although a
+/* The largest number of frames of one stack. The assertion below proves: when the pool has no space for such
+ * a stack, the largest tree has more nodes than one stack. So that tree can fold some of them, although a
  * fold always keeps the newest stack. */
 #define STACK_MAX (HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX)
 _Static_assert((HD_TREE_POOL_NODES - STACK_MAX) / HD_TURNS_MAX > HD_TREE_DEPTH_MAX,

@@ -14,7 +14,9 @@
 #include "watch/message.h"
 
 #define HD_FRAMES_MAX 256 /* largest number of frames of one stack, functions of scripts not counted */
-#define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1) /* one more: a turn may end before the monitor first sees it */
+/* The monitor follows HD_FOLLOWED_MAX turns. One more is for a turn that ended before the monitor first
+ * saw it. */
+#define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1)
 
 /* The loop as it was at the start of the turn. Another loop may have the same slot by now. */
 struct hd_turn_loop {
@@ -28,7 +30,7 @@ struct hd_turn_loop {
 /* The times of a turn. The turn ends at start_ns + excluded_ns + duration_ns. */
 struct hd_turn_times {
     uint64_t start_ns, start_wall_ns;
-    uint64_t unseen_ns; /* length of a launch's first part, in which its loop was not watched yet */
+    uint64_t unseen_ns; /* length of a launch's first part, before its loop was watched */
     uint64_t duration_ns;
     uint64_t excluded_ns;    /* for how long the process was stopped during the turn */
     uint64_t process_cpu_ns; /* CPU time of the process when the turn was duration_ns old; 0: not known */
@@ -86,16 +88,20 @@ struct hd_turn_samples {
     bool has_stack;      /* true once a sample of the turn has a stack */
     uint32_t known_leaf; /* the leaf of the newest sample that has a stack */
     struct hd_turn_first first;
-    uint64_t before_ns; /* the part of the first sample's time that is before that sample */
+    uint64_t before_ns; /* the time before the first sample, which is charged to that sample too */
     /* for how long the process was stopped between the turn's start and the newest sample */
     uint64_t stopped_ns;
-    uint64_t age_ns; /* the turn's age at the newest sample, less the time of stops */
-    bool same;       /* true: the thread has not run between the two newest samples */
-    /* probe of the newest sample that found the thread blocked; for_ns is 0 until there is such a sample */
+    /* the turn's age at the newest sample, less the time for which the process was stopped */
+    uint64_t age_ns;
+    bool same; /* true: the thread has not run between the two newest samples */
+    /* the probe of the newest sample that found the thread blocked; blocked.for_ns is 0 until there is such a
+     * sample */
     struct hd_probe blocked;
-    /* for how long the thread was blocked between samples that found it running; not charged to a wait yet */
+    /* time in which the thread was blocked between samples that found it running, and which is not charged to
+     * a wait yet */
     uint64_t between_ns;
-    /* for how long the thread waited for a CPU, less the time that the timeline already shows as such */
+    /* for how long the thread waited for a CPU, less the time for which the timeline already shows it waiting
+     * for one */
     int64_t starved_ns;
 };
 
@@ -109,9 +115,9 @@ struct hd_turn_threads {
 
 /* The state of the turn's report. */
 struct hd_turn_report {
-    bool opened;      /* true once the report has an id: the turn is a hang or a long frame */
+    bool opened;      /* true once the report has an id, because the turn is a hang or a long frame */
     bool within_caps; /* true once the caps on the number of reports allow this report */
-    bool published;   /* true once readers may see the report, so that it is not deferred */
+    bool published;   /* true once readers may see the report, which then is no longer deferred */
     uint8_t id[HD_UUID_BYTES];
     uint64_t written_age_ns; /* the turn's age when the worker last wrote the report; 0: never written */
     int marker;              /* descriptor + 1 of the fatal marker; 0: the turn has no marker */

@@ -17,8 +17,8 @@ static inline bool hd_blocked_is_left(const struct hd_run *run) {
 }
 
 /* Passes the call site of a blocked thread to the recogniser, because the wait there may be the loop's own.
- * `depth`: the number of frames, if the stack was read down to its outermost frame. 0: the stack was not
- * read so far, and nothing is passed. */
+ * `depth`: the number of frames, if the stack was read down to its outermost frame. 0 if reading stopped
+ * before that frame: then nothing is passed. */
 void hd_blocked_send(const struct hd_run *run, const struct hd_probe_context *probe,
                      const struct hd_turn *turn, const struct hd_capture *c, uint32_t depth);
 

@@ -25,7 +25,7 @@ static void drop(struct hd_worker *worker) {
 
 /* Starts a profile of the thread that uses the most CPU time. While a hang is open, starts no profile,
  * because the hang's report has the stacks already. `period_ns`: length of the period that has just ended;
- * the report covers it too. */
+ * the report covers that period too. */
 static void start(struct hd_worker *worker, uint64_t period_ns) {
     drop(worker);
     if (hd_turns_has_hang(&worker->turns)) {
@@ -105,8 +105,8 @@ static void describe_cause(struct hd_cause *cause, const struct hd_cpu_use_share
     cause->syscall_nr = HD_SYSCALL_NONE;
 }
 
-/* Captures all threads, the profile's thread first. For that thread the report shows the CPU use of the
- * whole period, instead of that during the capture. */
+/* Captures all threads, the profile's thread first. For that thread the report shows its CPU use over the
+ * whole period, not its CPU use during the capture. */
 static void describe_threads(struct hd_worker *worker, const struct hd_cpu_use_shares *s,
                              struct hd_report *r) {
     struct hd_threads *threads = &worker->threads;

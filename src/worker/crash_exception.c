@@ -2,9 +2,10 @@
  *
  * For each thread, libstdc++ keeps a list of the exceptions that the thread handles; the uncaught exception
  * is on it. Only the thread itself can get the list's address from libstdc++, so the crashed thread makes
- * that call. The worker reads all else from memory, by reads that may fail. It does not call what(), because
- * what() is code of the program. Instead it reads the text at a known offset, in std::runtime_error,
- * std::logic_error and classes derived from them. On the worker thread.
+ * that call. The worker reads all else from memory, by reads that report an error if the memory is not
+ * mapped. The worker does not call what(), because what() is code of the program. Instead the worker reads
+ * the text at a known offset, in std::runtime_error, std::logic_error and classes derived from them. On the
+ * worker thread.
  *
  * The layouts are those of the C++ ABI and of libstdc++ (unwind-cxx.h), on all 64-bit machines.
  */

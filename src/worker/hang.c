@@ -10,7 +10,7 @@
 #include "worker/blocked.h"
 #include "worker/facts.h"
 
-/* from this age on readers see a hang's report once there is evidence for its loop */
+/* from this age of a hang on, evidence for its loop is enough to publish its report */
 #define FREEZE_NS (5 * HD_NS_PER_S)
 
 void hd_hang_ignore(const struct hd_run *run, struct hd_turn *turn, uint64_t ticks) {
@@ -53,18 +53,18 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     turn->activity = hd_activity_is_idle(msg->activity) ? turn->activity : msg->activity;
     turn->times.threshold_ns = msg->threshold_ns;
     take_message(turn, msg);
-    /* takes the newest sample's age if it is larger: a sample of the same look comes after the message's
-     * time */
+    /* takes the age at the newest sample if it is larger, because a look takes its sample after the time in
+     * its message */
     if (s->age_ns > msg->duration_ns) {
         turn->times.duration_ns = s->age_ns;
     }
     bool launch = turn->state == HANGDOG_STATE_LAUNCH;
     if (s->newest.valid && !launch && !turn->not_a_hang &&
         hd_blocked_is_served(worker->run, &worker->probe, turn, &s->newest)) {
-        /* no sample showed this before, because the thread that serves the loop was busy at that moment */
+        /* earlier checks did not show this, because the thread that serves the loop was busy then */
         hd_hang_ignore(worker->run, turn, msg->start_ticks);
     }
-    if (turn->not_a_hang) { /* the monitor sent the message before it knew that */
+    if (turn->not_a_hang) { /* the monitor sent the message before it knew that the turn is not a hang */
         return;
     }
     hd_publish_open(&worker->publisher, turn);
@@ -76,7 +76,8 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
 /* ---- while it lasts --------------------------------------------------------------------------- */
 
 /* The loop of a very long hang may never wait again, and so may never become certain. For such a hang,
- * evidence that the loop is the program's is enough: publishes the report, and makes it due. */
+ * evidence that the loop is the program's is enough. Marks the report as published, and as due for a write.
+ */
 static void publish_freeze(const struct hd_run *run, struct hd_turn *turn) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     bool evidence = w->generation == turn->loop.generation &&
@@ -140,10 +141,10 @@ static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
     return ticks != 0 && now_ns - before_ns < HD_NS_PER_MS ? now_ns - hd_ticks_to_ns(now - ticks, rate) : 0;
 }
 
-/* Returns the time when the turn ended. While the message was on its way, the recogniser may have found
- * that an earlier wait was the loop's own. The turn then ended at the start of that wait, and a launch at
- * the start of the loop's first wait. But if a stop must be subtracted, or if another hang may have
- * followed that wait, only a launch ends earlier than the message says. */
+/* Returns the time when the turn ended. While the message was on its way, the recogniser may have found that
+ * an earlier wait was the loop's own. The turn then ended at the start of that wait, and a launch at the
+ * start of the loop's first wait. In two cases only a launch ends earlier than the message says: a stop must
+ * be subtracted, or another hang may have followed that wait. */
 static uint64_t end_of(const struct hd_run *run, const struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     const struct hd_loop *loop = &w->loop;

@@ -15,7 +15,7 @@
 
 struct out {
     char *buffer;
-    /* used: size of the document so far, also of the part that did not fit into `size` bytes */
+    /* used: size of the document so far, including the part that did not fit into `size` bytes */
     size_t size, used;
 };
 

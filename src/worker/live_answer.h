@@ -8,8 +8,8 @@
 #include "worker/state.h"
 
 /* If a thread of the program requested a live report, writes the report into that thread's buffer. The
- * library sets ports.live to this function. The preload is linked without it, because no thread can request
- * a live report there. */
+ * library sets ports.live to this function. The preload is linked without this function, because no thread
+ * can request a live report there. */
 void hd_live_answer(struct hd_worker *worker);
 
 #endif

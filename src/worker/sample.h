@@ -13,7 +13,7 @@ void hd_sample_add(struct hd_worker *worker, struct hd_turn *turn, const struct 
 /* The thread has answered a request for its stack late. Gives the stack `c` to all samples since that
  * request that have no stack. */
 void hd_sample_add_late(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c);
-/* Reads a dry sample, and drops the result. The memory that the first hang needs is then present. */
+/* Reads a dry sample, and drops the result, so that the memory that the first hang needs is present. */
 void hd_sample_try(struct hd_worker *worker, const struct hd_capture *c);
 
 #endif

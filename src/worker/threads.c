@@ -52,7 +52,8 @@ static void add_thread(struct hd_threads *t, hd_thread_id thread) {
 static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
     t->count = t->left_out = t->frames_used = 0;
     add_thread(t, first);
-    /* the watched thread too, because a report of another loop's hang may use the captured threads */
+    /* adds the watched thread although it has samples, because a report of another loop's hang may use the
+     * captured threads */
     add_thread(t, watched);
     struct hd_proc_tasks tasks;
     hd_proc_tasks_start(&tasks, t->probe->proc_fd);
@@ -81,8 +82,8 @@ static void store_frames(struct hd_threads *t, struct hd_thread_record *r, uint3
     t->frames_used += count;
 }
 
-/* If `r` is the first captured thread, reads the name of the file that its call works on. Only the first,
- * because that thread may own a lock. */
+/* If `r` is the first captured thread, reads the name of the file that its call works on. Reads no names for
+ * other threads, because only the first may own a lock. */
 static void read_path(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
     if (r == t->thread && !t->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
         hd_probe_file(t->probe, hd_thread_id_tid(r->thread), c, t->first_path)) {
@@ -211,9 +212,9 @@ static void wait_until(uint64_t until_ns) {
     hd_os.futex_wait(&word, 0, until_ns, false);
 }
 
-/* Reads each thread once. After `until_ns` leaves threads out, but never the first two, because these may
- * own a lock or have the loop. True: a second try is useful, because a thread other than `watched` runs;
- * `watched` has samples. */
+/* Reads each thread once. After `until_ns` leaves threads out, but never the first two, because these may own
+ * a lock or have the loop. True: a second try is useful, because a thread other than `watched` runs. For
+ * `watched` it is not, because that thread has samples. */
 static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_ns) {
     bool again = false;
     for (uint32_t i = 0; i < t->count; i++) {

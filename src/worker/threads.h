@@ -17,8 +17,9 @@
 struct hd_thread_seen {
     uint64_t cpu_ns;
     union {
-        uint64_t at_ns;  /* for a running thread: the time when cpu_ns was first read; 0: not read yet */
-        uint64_t slices; /* for a thread with a stack: how often it had got a CPU when its stack was read */
+        uint64_t at_ns; /* for a running thread: the time when cpu_ns was first read; 0: not read yet */
+        /* for a thread with a stack: how many times the thread had got a CPU when its stack was read */
+        uint64_t slices;
     };
 };
 
@@ -37,9 +38,9 @@ struct hd_threads {
     uint8_t stack[HD_STACK_BYTES_MAX]; /* buffer for the stack of one thread at a time */
 };
 
-/* Captures threads for 25 ms: first `first`, which may own a lock, then `watched`, then the others. After
- * 20 ms the running threads get a second try. A thread that still runs then has its CPU use in the report,
- * and no stack. */
+/* Captures `first`, which may own a lock, then `watched`, then the other threads. Leaves out threads that it
+ * has not reached after 25 ms. If a thread runs, tries again to read its stack, 20 ms after the start. If the
+ * thread still runs, the report has its CPU use and no stack. */
 void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first);
 
 /* Starts at `thread`, and follows the captured threads that wait for each other. If they form a ring,

@@ -64,8 +64,8 @@ static void confine(void *ctx) {
     worker->publisher.marker_fd = hd_private_table_confine(worker->publisher.marker_fd);
 }
 
-/* Answers the main thread, which may wait until the worker has given up the same rights. Called between
- * steps of the start, so that the main thread does not wait for the whole start. */
+/* Answers the main thread if it has given up rights, and waits until the worker has given up the same rights.
+ * Called between steps of the start, so that the main thread does not wait for the whole start. */
 static void follow_early(const struct hd_worker *worker) {
     (void)hd_follow_answer(worker->run, HD_RUN_WORKER, NULL, NULL);
 }
@@ -143,8 +143,8 @@ static void recognise(struct hd_worker *worker) {
 }
 
 /* Runs the recogniser a last time, because the newest waits may be evidence against a loop with deferred
- * reports. In a turn the recogniser judges only once a second. This call does at once what would be due
- * within the next second. */
+ * reports. During a turn the recogniser judges only once a second. This call makes it judge at once what
+ * would be due within the next second. */
 static void recognise_last(struct hd_worker *worker) {
     const struct hd_recogniser *r = &worker->run->ports.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
@@ -230,7 +230,9 @@ static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
     case HD_MSG_CPU_DROP:
         hd_cpu_report_handle(worker, msg, c);
         break;
-    default: /* all other types are about a turn, which handle_turn has handled if the worker follows it */
+    /* messages of all other types are about a turn, and handle_turn has handled them if the worker follows
+     * that turn */
+    default:
         break;
     }
     return true;

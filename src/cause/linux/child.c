@@ -17,7 +17,7 @@
 
 /* The number of generations that are searched for a process that reads the terminal. */
 #define TERMINAL_DEPTH 4
-#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* tolerance, since /proc has start times in steps of 10 ms */
+#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* tolerance, because /proc has start times in steps of 10 ms */
 
 static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
     char path[32];
@@ -25,8 +25,8 @@ static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64
     return hd_proc_stat_read(ctx->proc_fd, path);
 }
 
-/* Writes the ids of the thread's newest children, about 80, as a list with blanks. The kernel lists the
- * newest children last, so the loop drops ids from the front. */
+/* Writes the ids of the thread's newest children, separated by blanks. The text has space for about 80 ids.
+ * The kernel lists the newest children last, so the loop drops ids from the front. */
 static void newest_children(const struct hd_probe_context *ctx, int tid, char *text, size_t size) {
     char path[48];
     size_t have = 0;
@@ -101,9 +101,9 @@ static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     return found;
 }
 
-/* True: process `pid` uses the terminal, or its newest child does, or a newer generation. A shell, for
- * example, starts the program that the user types to. While the function runs, `ctx` refers to each of
- * these processes in turn. */
+/* True: process `pid` uses the terminal, or its newest child does, or that child's newest child, and so on. A
+ * shell, for example, starts the program that the user types to. While the function runs, `ctx` refers to
+ * each of these processes in turn. */
 static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const struct hd_proc_stat *own) {
     int proc_fd = ctx->proc_fd, mem_fd = ctx->mem_fd;
     bool found = false;
@@ -127,9 +127,10 @@ static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const stru
     return found;
 }
 
-/* True: the standard output of process `pid` is the pipe with inode `pipe`. `input`: tests the standard
- * input instead, since the watched thread writes into the pipe. The link's text overwrites the path, and
- * ends without a NUL. The bracket at the end of a pipe's link ends the number. */
+/* True: the standard output of process `pid` is the pipe with inode `pipe`. `input`: tests the standard input
+ * instead, because the watched thread writes into the pipe. The link's text overwrites the path in the
+ * buffer, and ends without a NUL. No NUL is needed, because the number ends at the bracket in a pipe's link.
+ */
 static bool has_pipe(const struct hd_probe_context *ctx, uint64_t pid, uint64_t pipe, bool input) {
     char path[48];
     uint64_t number;

@@ -10,9 +10,9 @@
 
 #include "base/types.h"
 
-/* Opens `file` ("/cpu.stat") of the group below `mount`. `groups`: the text of /proc/self/cgroup. `line`:
- * the text before the group's path in that file ("0::", ":cpu:"). Returns a descriptor; negative: there is
- * no such file. */
+/* Opens `file` ("/cpu.stat") of the group below `mount`. `groups`: the text of /proc/self/cgroup. `line`: the
+ * text before the group's path in `groups` ("0::", ":cpu:"). Returns a descriptor; negative: there is no such
+ * file. */
 int hd_control_group_open(const char *groups, const char *line, const char *mount, const char *file);
 
 /* Returns the number after `key`, which is at the start of a line. With an empty key, returns the number

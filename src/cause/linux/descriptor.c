@@ -12,11 +12,11 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-/* Returns the kind of a socket by the protocol's name, an extended attribute that the kernel gives only
- * for an absolute path. That path may not resolve (another root folder, no /proc). Then the kernel's
- * sock_diag interface still knows local sockets, and all others count as network sockets. */
+/* Returns the kind of a socket by the protocol's name, an extended attribute that the kernel gives only for
+ * an absolute path. If that path does not resolve (another root folder, no /proc), the kernel's sock_diag
+ * interface still knows local sockets. All other sockets then count as network sockets. */
 static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64_t inode) {
-    /* Prefixes, which fit TCPv6, UDP-Lite and AF_VSOCK too. */
+    /* prefixes, so that TCPv6, UDP-Lite and AF_VSOCK fit too */
     static const char of_network[][5] = {"TCP", "UDP", "RAW", "MPTC", "SCTP", "PING", "AF_V"};
     char path[96], name[16] = {0};
     struct hd_text t;
@@ -66,7 +66,7 @@ static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
 }
 
 enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evidence *out) {
-    char path[48], link[PATH_MAX]; /* large enough for each path, since the base name is at the end */
+    char path[48], link[PATH_MAX]; /* large enough for any path, because the base name is at the path's end */
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link - 1);
     if (n <= 0) {
@@ -132,8 +132,8 @@ enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
  * the two the thread waits for. If not, a wait that no signal ends is for the file, and any other wait is for
  * the other descriptor.
  *
- * If the thread waits for a file, the process at the other end of a socket is not the cause: the inode
- * becomes 0.
+ * If the thread waits for a file, the process at the other end of a socket is not the cause. So the function
+ * sets the inode to 0.
  *
  * A call that closes a descriptor frees the descriptor's number before it waits. So only the wait channel
  * shows the kind.

@@ -9,13 +9,13 @@
 
 #define HD_SET_DESCRIPTORS_MAX 16
 
-/* Writes the first descriptors of the set that thread `tid` waits for in the call of `c`. Returns the
- * number of descriptors written; -1: the set cannot be read, so it may have some. */
+/* Writes the first descriptors of the set that thread `tid` waits for in the call of `c`. Returns the number
+ * of descriptors written; -1: the set cannot be read, so it may have descriptors. */
 int hd_descriptor_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                               int fds[HD_SET_DESCRIPTORS_MAX]);
 
-/* Fills out->evidence with the descriptor of the set that most likely explains the wait. Fills
- * out->child.pid if that is a child's pidfd. An empty set gives no evidence. */
+/* Fills out->evidence with the descriptor of the set that most likely explains the wait. If that descriptor
+ * is a child's pidfd, also fills out->child.pid. An empty set gives no evidence. */
 void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                             struct hd_probe *out);
 

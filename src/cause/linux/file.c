@@ -9,7 +9,7 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-/* Copies the path at `address` from the program's memory. Reads to the end of the page first, since the
+/* Copies the path at `address` from the program's memory. Reads to the end of the page first, because the
  * next page may not be mapped. False: the path cannot be read to its end. */
 static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char *path, size_t size) {
     size_t page = 4096 - address % 4096, first = page < size ? page : size;
@@ -21,9 +21,9 @@ static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char
     return n > 0 && memchr(path, '\0', (size_t)n) != NULL;
 }
 
-/* Fills *out by the path at `address`. False: the call has no path, or an empty one. Recognises a named
- * pipe by the wait channel only. A query of the file's type could block like the thread, if the file's
- * server does not answer. */
+/* Fills *out from the path at `address`. False: the call has no path, or an empty one. Recognises a named
+ * pipe by the wait channel only. A query of the file's type could block the worker too, if the file's server
+ * does not answer. */
 static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address,
                       struct hd_evidence *out) {
     char path[PATH_MAX];

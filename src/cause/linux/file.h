@@ -8,8 +8,8 @@
 
 #include "cause/probe_context.h"
 
-/* Fills *out with the kind of file and the file's base name. A call such as newfstatat takes a path, but
- * may have an empty one: then its descriptor names the file. */
+/* Fills *out with the kind of file and the file's base name. If the path of a call such as newfstatat is
+ * empty, the call's descriptor names the file. */
 void hd_file_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                   struct hd_evidence *out);
 

@@ -8,7 +8,7 @@
 
 #define HEAD_WORDS 4
 #define DESCRIPTOR_BYTES \
-    1024u /* the bytes that are searched for the id: glibc has it at byte 720 of some 2300 */
+    1024u /* the number of bytes that are searched for the id; glibc has it at byte 720 of about 2300 */
 
 void hd_join_init(struct hd_probe_context *ctx, int own_tid) {
     const uint64_t self = (uint64_t)pthread_self();

@@ -4,11 +4,11 @@
  *
  * libc keeps a thread descriptor for each thread (struct pthread), which has the thread's id. In
  * pthread_join, a thread waits in a futex on that id. The kernel clears the id when the thread ends
- * (CLONE_CHILD_CLEARTID). The descriptor of our own thread shows the id's offset.
+ * (CLONE_CHILD_CLEARTID). The calling thread finds the offset of the id in its own descriptor.
  *
  * In glibc, the descriptor starts with pointers to itself (tcbhead_t, sysdeps/x86_64/nptl/tls.h). Such
- * pointers before a futex prove that the futex is the id in a descriptor. Without such pointers, in another
- * libc, no thread is found.
+ * pointers before a futex prove that the futex is the id in a descriptor. If another libc has no such
+ * pointers, no thread is found.
  */
 #ifndef HD_JOIN_H
 #define HD_JOIN_H

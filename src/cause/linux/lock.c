@@ -34,11 +34,11 @@
 static const char symbols[] = LOCKS(SYMBOL);
 static const struct {
     uint8_t kind;
-    bool glibc; /* true: counts only in libc, since a program may have a function of that name */
+    bool glibc; /* true: counts only in libc, because a program may have a function of that name */
 } functions[] = {LOCKS(KIND)};
 
-/* True: `start` is the function in which sem_wait and its variants wait for a count above 0. It has no
- * exported name, but lies right before its caller in memory. */
+/* True: `start` is the function in which sem_wait and its variants wait for a count above 0. That function
+ * has no exported name, but is right before its caller in memory. */
 static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t start) {
     enum {
         CODE_BYTES = 512
@@ -91,8 +91,8 @@ static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
 }
 
 /* Returns the id of the thread that has the lock, from the words that follow the futex in memory; 0: none.
- * The layout is that of glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t
- * (struct_rwlock.h). A writer's futex is another word of a read-write lock than a reader's. */
+ * The layout is that of glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t (struct_rwlock.h).
+ * A writer waits at another word of a read-write lock than a reader, so the owner is at another distance. */
 static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
     enum {
         FUTEX_CONTENDED = 2,
@@ -109,7 +109,7 @@ static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
         return word[0] == FUTEX_CONTENDED ? word[MUTEX_OWNER] : 0;
     }
     if ((c->syscall_args[2] & WRITER_PRESENT) == 0 || word[0] != (uint32_t)c->syscall_args[2]) {
-        return 0; /* a writer waits until the readers are gone */
+        return 0; /* because a writer waits for readers, or the lock has changed since the call */
     }
     return word[kind == HD_LOCK_READ ? OWNER_OF_PHASE : OWNER_OF_WRITERS];
 }

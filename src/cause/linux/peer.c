@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A copy of the socket's descriptor would keep the socket open, so these functions query the kernel's tables.
+ * A copy of the socket's descriptor would keep the socket open after the program closes it. So these
+ * functions query the kernel's tables instead.
  */
 #include "cause/linux/peer.h"
 
@@ -15,7 +16,7 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-/* The limit of a search, since a server may have many connections. The limit is in CPU time: on a busy
+/* The limit of a search, because a server may have many connections. The limit is in CPU time: on a busy
  * machine, elapsed time does not show how much work was done. */
 #define TABLE_CPU_NS_MAX (20 * HD_NS_PER_MS)
 
@@ -140,7 +141,7 @@ static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *ou
         }
         have -= (size_t)(line - text);
         if (have == sizeof text - 1) {
-            return false; /* longer than any line of such a table */
+            return false; /* because this line is longer than any line of such a table */
         }
         memmove(text, line, have);
     }

@@ -11,7 +11,7 @@
 
 void hd_pressure_init(struct hd_probe_context *ctx);
 
-/* Reads the time in which some task of the control group waited, since the group exists. If the group has
+/* Reads the time in which some task of the control group waited since the group was created. If the group has
  * no such file, reads the time of the whole machine. */
 void hd_pressure_read(const struct hd_probe_context *ctx, uint64_t stall_ns[HD_PRESSURES]);
 

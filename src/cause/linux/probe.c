@@ -71,8 +71,8 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_pro
     }
 }
 
-/* Finds a request on the stack, such as a D-Bus call. Its peer is the peer of the library's thread that
- * reads the reply. */
+/* Finds a request on the stack, such as a D-Bus call. The request's peer is the peer of the library's thread
+ * that reads the reply. */
 static void find_reply(const struct sample *s, struct hd_probe *out) {
     struct hd_probe_context *ctx = s->ctx;
     struct hd_capture call;

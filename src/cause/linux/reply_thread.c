@@ -15,8 +15,8 @@ enum library {
 };
 
 /* For each library: the reply in words for the user, and the name of the library's thread that reads the
- * reply. An empty name: no thread with a known name reads it. Arrays of bytes, since the loader would have
- * to relocate each pointer in the watched process. */
+ * reply. An empty name: no thread with a known name reads it. The names are arrays of bytes, because the
+ * loader would have to relocate each pointer in the watched process. */
 static const struct {
     char awaited[24], thread[16];
 } libraries[] = {
@@ -27,12 +27,12 @@ static const struct {
     [QXCB] = {"a reply of the X server", "QXcbEventQueue"},
 };
 
-/* The functions that wait for a reply. All are exported, since other functions have no address in the memory
- * of the process. The second column is the name for the user, if it is another one.
+/* The functions that wait for a reply. All are exported, because the process's memory has no names of other
+ * functions. The second column is the name for the user, if that name differs.
  *
- * The name lookup in g_socket_client_connect has no exported name, so its caller is listed. There is no
- * row for gethostbyname, which calls gethostbyname_r, nor for gethostbyaddr and getnameinfo, which call
- * gethostbyaddr_r. */
+ * The function that looks up a name for g_socket_client_connect is not exported, so g_socket_client_connect
+ * is listed. There is no row for gethostbyname, which calls gethostbyname_r, nor for gethostbyaddr and
+ * getnameinfo, which call gethostbyaddr_r. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("g_bus_get_sync", "", GDBUS) \
@@ -121,8 +121,8 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
     enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
     if (socket != (library == LIBC_RESOLVER)) {
-        /* Only libc's resolver waits at a socket of the requesting thread. All other requests wait for a
-         * library's thread, which has the socket. */
+        /* The thread does not wait for this request. Only libc's resolver waits at a socket of the requesting
+         * thread. All other requests wait for a library's thread, which has the socket. */
         return NULL;
     }
     const char *request = hd_functions_name(shown, (uint32_t)found);

@@ -14,14 +14,14 @@
 #include "image/modules.h"
 
 /* Fills out->peer if the frames have a known function that waits for a reply. If such functions call each
- * other, the outermost counts, since the program called it. Returns the name of the library's thread that
- * reads the reply; NULL: none, or no such function. */
+ * other, the outermost counts, because the program called that one. Returns the name of the library's thread
+ * that reads the reply; NULL: none, or no such function. */
 const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                           uint32_t count, struct hd_probe *out);
 
-/* Reads the number and the arguments of the system call that a thread is in; the number is HD_SYSCALL_NONE
- * if it is in no call. False: the kernel does not permit the read, or the thread has ended. `proc_fd`: the
- * process's folder in /proc. */
+/* Reads the number and the arguments of the system call that a thread is in. If the thread is in no call, the
+ * number is HD_SYSCALL_NONE. False: the kernel does not permit the read, or the thread has ended. `proc_fd`:
+ * the process's folder in /proc. */
 bool hd_thread_syscall(int proc_fd, int tid, struct hd_capture *out);
 
 /* Returns the id of the first thread with this name, and reads that thread's system call. 0: there is no

@@ -14,9 +14,9 @@
 
 #define SERVERS_MAX 64 /* largest number of threads whose system calls are read; each takes about 4 us */
 
-/* True: at the time of the sample no child had the terminal, so the wait is not that of a shell for a
- * command. The worker reads later than the sample which process has the terminal. That answer is certain
- * only if this process has no terminal, or if the thread has not run since the sample. */
+/* A shell that waits for a command has given the terminal to a child, so its wait is not the loop's own. But
+ * the worker reads which process has the terminal only after the sample. True: what the worker read is valid
+ * for the sample too. Either this process has no terminal, or the thread has not run since the sample. */
 static bool is_of_now(const struct hd_probe_context *probe, const struct hd_turn *turn,
                       const struct hd_capture *c) {
     return hd_own_terminal(probe->proc_fd) == 0 || hd_threads_has_not_run(turn->loop.thread, &c->sched);
@@ -63,10 +63,10 @@ static bool still_waits(int proc_fd, hd_thread_id thread, const struct hd_sched 
            hd_threads_has_not_run(thread, since);
 }
 
-/* The thread must wait for a lock without an owner, at a call site of the loop's pool. Another thread must
- * wait at the loop's epoll instance, and after that the first thread must still be blocked. If no thread
- * waits there, the thread that serves the loop may be busy or without a CPU. So the worker checks the next
- * sample too, even if that sample equals this one (wants_equal). */
+/* True only if the thread waits for a lock without an owner, at a call site of the loop's pool. Besides,
+ * another thread must wait at the loop's epoll instance, and after that the first thread must still be
+ * blocked. If no thread waits there, the thread that serves the loop may be busy or without a CPU. So the
+ * worker checks the next sample too, even if that sample equals this one (wants_equal). */
 bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_context *probe,
                           const struct hd_turn *turn, const struct hd_sample *sample) {
     const struct hd_recogniser *r = &run->ports.recogniser;
@@ -84,8 +84,8 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);
     }
-    /* The next sample must be checked if another thread may serve the loop by then. In a launch, also if
-     * this is not known: the loop's call site may become known later. */
+    /* The next sample must be checked if another thread may serve the loop by then. In a launch the next
+     * sample must always be checked, because the loop's call site may become known by then. */
     may &= !how.served && (how.epoll >= 0 || turn->state == HANGDOG_STATE_LAUNCH);
     atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;

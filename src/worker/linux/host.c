@@ -22,7 +22,7 @@ static void cut_line(char *text) {
     }
 }
 
-/* Copies the rest of the line that starts with `key`. *out is empty if no line starts so. */
+/* Copies the rest of the line that starts with `key`. *out is empty if no line starts with `key`. */
 static void find_value(const char *text, const char *key, char *out, size_t size) {
     const char *p = hd_proc_find_line(text, key);
     struct hd_text t;
@@ -63,8 +63,8 @@ static void fill_host(struct hd_program_facts *f) {
     f->host.kernel = f->kernel[0] != '\0' ? f->kernel : NULL;
 }
 
-/* Returns the script that the program runs as an interpreter; the result is in `text`. NULL: the program is
- * not an interpreter. */
+/* If the program is an interpreter, returns the script that it runs, which is a part of `text`. NULL: the
+ * program is no interpreter. */
 static const char *script_of(int proc_fd, char *text, size_t size) {
     char *argv[16] = {NULL};
     long n = hd_proc_read(proc_fd, "cmdline", text, size);
