@@ -11,7 +11,7 @@
 #include "capture/linux/method.h"
 #include "os/os.h"
 
-/* how long a sample repeats the methods, if the thread is neither blocked nor certainly running */
+/* how long a sample repeats the methods while the thread is neither blocked nor certainly running */
 #define RETRY_NS (5 * HD_NS_PER_MS)
 /* how long the monitor sleeps between two attempts */
 #define BETWEEN_NS (500 * HD_NS_PER_US)
@@ -86,8 +86,8 @@ int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out) 
     }
     uint64_t found_ns = out->at_ns;
     struct hd_sched found = out->sched;
-    /* The statistics of the first attempt, some milliseconds old: the last method checks whether the thread
-     * has run since. */
+    /* The statistics of the first attempt, some milliseconds old: hd_method_kernel checks whether the thread
+     * has run since then. */
     out->sched = first;
     hd_method_reset(out);
     if (last_resort(t, out) == -ESRCH) {

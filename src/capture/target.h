@@ -69,7 +69,7 @@ struct hd_thread_waits {
     /* The system call in which a capture last found out the thread's state, and the call's first argument. */
     uint64_t argument;
     int32_t syscall_nr;
-    /* True once such a call is known; `state` (enum hd_run_state) is the thread's state in that call. */
+    /* True once `syscall_nr` is known; `state` (enum hd_run_state) is the thread's state in that call. */
     bool known;
     uint8_t state;
     /* The number of captures in calls of unknown state. Every other one reads the thread's file `stat` before
@@ -104,7 +104,7 @@ struct hd_target {
 
 /* Opens the thread's files in /proc and finds the bounds of the thread's stack. The files belong to the
  * calling thread's private descriptor table, so only that thread may use the target. Returns 0, or the error
- * of opening `syscall`. In both cases the caller must close the target. */
+ * of opening the thread's file `syscall`. In both cases the caller must close the target. */
 int hd_target_open(struct hd_target *t, hd_thread_id thread);
 void hd_target_close(struct hd_target *t);
 

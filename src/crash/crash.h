@@ -38,7 +38,8 @@ struct hd_crash {
 
 /* The C++ exception that the program did not catch. Both texts end with a NUL; longer ones are truncated. */
 struct hd_crash_exception {
-    char type[HD_CRASH_TEXT_BYTES]; /* the type's mangled name, as in std::type_info; empty: no exception */
+    /* the mangled name of the exception's type, as in std::type_info; empty: there was no exception */
+    char type[HD_CRASH_TEXT_BYTES];
     char what[HD_CRASH_TEXT_BYTES]; /* the text of the exception's what(); empty: not known */
 };
 

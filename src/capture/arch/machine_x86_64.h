@@ -129,7 +129,7 @@ struct hd_machine_frame {
     uint64_t r[17]; /* in the order of gregs: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
 };
 
-/* Returns the address of these registers in an earlier signal's frame, if that signal interrupted the same
+/* Returns the address of an earlier signal's struct hd_machine_frame, if that signal interrupted the same
  * instruction on the same stack. 0: not known. Like the kernel's get_sigframe, subtracts red zone, CPU state
  * and frame from the stack pointer. */
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
@@ -140,7 +140,8 @@ static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     if (fp == NULL) {
         return 0;
     }
-    /* The FXSAVE area has struct _fpx_sw_bytes in its spare bytes: a magic number, then the area's size. */
+    /* The FXSAVE area has struct _fpx_sw_bytes in its spare bytes: a magic number, then the size of the CPU
+     * state. */
     hd_machine_copy(&magic, fp + 464, sizeof magic);
     if (magic == 0x46505853U) {
         hd_machine_copy(&bytes, fp + 468, sizeof bytes);
@@ -151,7 +152,7 @@ static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     return at + 8 + offsetof(ucontext_t, uc_mcontext.gregs);
 }
 
-/* Returns the address of these registers in the running handler's frame. */
+/* Returns the address of struct hd_machine_frame in the running handler's frame. */
 static inline uint64_t hd_machine_own_frame(const ucontext_t *context) {
     return (uint64_t)(uintptr_t)context->uc_mcontext.gregs;
 }
@@ -162,8 +163,8 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
            stale->r[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
 }
 
-/* The offset of the value that the handler overwrites in a stale frame. After that, hd_machine_same_place is
- * false for this frame. */
+/* The offset of the value that the handler overwrites in an earlier signal's frame. After that,
+ * hd_machine_same_place is false for this frame. */
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
 
 /* Changes *regs to the caller's registers, if the thread has jumped to an address without code. `stack` has

@@ -42,8 +42,8 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     enum hd_clock_proves proves = t->clock.proves;
     bool same =
         t->last.valid && proves != HD_CLOCK_NOTHING && hd_thread_clock_same(&t->last.sched, &out->sched);
-    /* Without schedstat, equal statistics prove only that the thread never left a CPU. So `syscall` must also
-     * show that the thread is blocked. */
+    /* Without schedstat, equal statistics prove only that the thread never left a CPU. So the thread's file
+     * `syscall` must also show that the thread is blocked. */
     if (!same || (proves != HD_CLOCK_REST && hd_thread_files_where(&t->files) != HD_PROC_BLOCKED)) {
         return -EAGAIN;
     }
@@ -51,7 +51,7 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     t->request.switches_known = false;
     fill(&t->last, out);
     out->same = true;
-    read_futex(out); /* read again, because the lock may have a new owner although the thread has not run */
+    read_futex(out); /* read the lock again: it may have a new owner although the thread has not run */
     return 0;
 }
 

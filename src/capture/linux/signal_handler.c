@@ -239,8 +239,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     struct hd_mailbox *m = own_mailbox;
     bool answer = false;
     uint32_t sequence = 0;
-    /* At RLIMIT_SIGPENDING the kernel drops the number that our signal carries. Such a signal belongs to the
-     * request in the mailbox. */
+    /* At RLIMIT_SIGPENDING the kernel drops the number that our signal carries. A signal without a number
+     * belongs to the request in the mailbox. */
     bool without_value = why->si_code == SI_USER && why->si_pid == 0;
     bool ours = without_value || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)*hd_capture_alive);
 

@@ -51,7 +51,8 @@ static int take_buffers(void) {
 }
 
 int hd_capture_buffers(void) {
-    shared.in_first = NULL; /* because a forked child finds the parent's pointer here */
+    /* A forked child finds a pointer to its parent's request here. */
+    shared.in_first = NULL;
     return take_buffers();
 }
 
@@ -183,7 +184,7 @@ bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_ma
 
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m) {
     if (r->sequence == 0) {
-        return; /* nothing to forget, as always for a target of the worker, which has no mailbox */
+        return; /* no request to forget, as always for a target of the worker, which has no mailbox */
     }
     if (shared.in_first == r) {
         shared.in_first = NULL;

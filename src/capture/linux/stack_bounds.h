@@ -12,8 +12,8 @@ struct hd_stack_bounds {
     uint64_t lo, hi; /* 0 0: not known, so only system calls may read the stack */
 };
 
-/* Reads the bounds from `maps`: those of the main thread's stack, or of the last mapping in the stack that
- * libc gave another thread. */
+/* Reads the bounds from the process's file `maps`. They are those of the main thread's stack, or of the last
+ * mapping in the stack that libc gave another thread. */
 void hd_stack_bounds_find(struct hd_stack_bounds *b, const struct hd_thread_files *f,
                           const struct hd_mailbox *m);
 

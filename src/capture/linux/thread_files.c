@@ -15,9 +15,9 @@
 
 /* Each of our threads has a private descriptor table, and so a copy of this struct. */
 static __thread struct {
-    int task_dir; /* the descriptor of the folder `task` + 1; 0: none */
-    int mem;      /* the descriptor of `mem` + 1; 0: none */
-    int pid;      /* the number of the other process that is captured; 0: this process */
+    int task_dir; /* the descriptor of /proc/PID/task, plus 1; 0: the folder is not open */
+    int mem;      /* the descriptor of /proc/self/mem, plus 1; 0: the file is not open */
+    int pid;      /* the number of the other process whose threads are captured; 0: this process */
 } kept;
 
 int hd_capture_files_open(void) {
@@ -33,8 +33,8 @@ int hd_capture_files_open(void) {
     return 0;
 }
 
-/* Opens no `mem`: memory of the other process is read by the process number. A read of `mem` would create
- * pages that the process has never touched. */
+/* Does not open the process's file `mem`: the process number is enough to read the memory of another process.
+ * A read of `mem` would create pages that the process has never touched. */
 int hd_capture_process_open(int proc_fd, int pid) {
     int dir = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (dir < 0) {
@@ -103,8 +103,8 @@ static long read_text(int fd, char *text, size_t bytes) {
     return n == 0 ? -ESRCH : n;
 }
 
-/* The values come after the line of group numbers, which may have tens of thousands of numbers. So the file
- * is read in pieces that overlap by half a buffer, and only the last piece is parsed. */
+/* In the file `status` the values come after the line of group numbers, which may have tens of thousands of
+ * numbers. So the file is read in pieces that overlap by half a buffer, and only the last piece is parsed. */
 int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_status *out) {
     char text[4096];
     for (uint64_t at = 0; at < STATUS_BYTES_MAX; at += sizeof text / 2) {
@@ -119,8 +119,8 @@ int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_statu
     return -EPROTO;
 }
 
-/* Opens `stat` for each read, so that a process with many loops needs fewer descriptors. The kernel lets any
- * thread open `stat`, even after the process has dropped its privileges. */
+/* Opens the thread's file `stat` for each read, so that a process with many loops needs fewer descriptors.
+ * The kernel lets any thread open `stat`, even after the process has dropped its privileges. */
 int hd_thread_files_stat(const struct hd_thread_files *f, struct hd_proc_stat *out) {
     char text[512];
     int fd = hd_thread_files_open_one(f, "stat");

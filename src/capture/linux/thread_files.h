@@ -10,7 +10,8 @@
 #include "os/linux/proc_text.h"
 #include "os/thread_id.h"
 
-/* The descriptors belong to the calling thread's private descriptor table. -1: the file cannot be opened. */
+/* The thread's three open files of /proc. The descriptors belong to the calling thread's private descriptor
+ * table. -1: the file cannot be opened. */
 struct hd_thread_files {
     int tid;
     int syscall_fd, schedstat_fd, status_fd;
@@ -27,7 +28,8 @@ void hd_capture_files_close(void);
 /* Call when the process has changed its root folder, so that no open descriptor leads out of the new root. */
 void hd_capture_files_confine(void);
 
-/* Opens all three files. Returns 0, or the error of opening `syscall`, which the kernel may refuse. */
+/* Opens the three files of the thread that `f` has. Returns 0, or the error of opening `syscall`, which the
+ * kernel may refuse. */
 int hd_thread_files_open(struct hd_thread_files *f, hd_thread_id thread);
 void hd_thread_files_close(struct hd_thread_files *f);
 /* Returns the descriptor of another file of the thread, or an error. The caller closes the file. */

@@ -257,6 +257,6 @@ int hd_capture_thread_leave(struct hd_mailbox *m) {
     if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
         return 0;
     }
-    /* Fails with -EPERM if the caller is a signal handler on this stack. */
+    /* The call fails with -EPERM if the caller is a signal handler on this stack. */
     return hd_os.alt_stack(&none, NULL) < 0 ? -EBUSY : 0;
 }
