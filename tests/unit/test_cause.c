@@ -254,7 +254,7 @@ static void gives_the_time_of_several_waits_to_none_of_them(void **state) {
     assert_string_equal(cause.detail, "waited in openat of f3");
     fresh(NULL);
     for (int i = 0; i < 9; i++) { /* none has half of it */
-        char file[8];
+        char file[16];
         snprintf(file, sizeof file, "f%d", i);
         at_descriptor(&opens, HD_FD_PIPE, file);
         add_times(opens, 1);
