@@ -19,7 +19,8 @@ struct hd_target;
  *
  * 0: *out is filled.
  *
- * -EAGAIN: no stack. hd_capture_take tries the next method and, a moment later, all methods again.
+ * -EAGAIN, or an error that is not in this list: no stack. hd_capture_take tries the next method and, a
+ * moment later, all methods again.
  *
  * -EBUSY: no stack, and more attempts in this sample are useless. hd_capture_take takes the last method.
  *
@@ -29,7 +30,7 @@ struct hd_target;
  * -ESRCH: the thread has ended.
  *
  * The caller sets out->at_ns and out->sched at the start of the attempt, and clears all other members. A
- * method that returns -EAGAIN must leave these two members unchanged. */
+ * method that returns -EAGAIN changes of these two members at most the CPU time. */
 struct hd_capture_method {
     char name[16];
     int (*take)(struct hd_target *t, struct hd_capture *out);
