@@ -22,7 +22,7 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
     if ((flags & HD_FLAG_PARKED) != 0 && running) {
         answered |= HD_FLAG_PARKED;
     }
-    /* wakes the monitor only if it has not withdrawn the flags meanwhile */
+    /* wakes the monitor only if the monitor has not withdrawn these flags meanwhile */
     if (answered != 0 &&
         (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
         wake_monitor(l);
@@ -93,7 +93,8 @@ void hd_loop_exit(struct hd_loop *l) {
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     uint64_t word;
     uint64_t turn;
-    /* The owner may store a mark meanwhile. If `word` is the same before and after, `turn` belongs to it. */
+    /* The owner may store a mark meanwhile. If the word is the same before and after, `turn` belongs to that
+     * word. */
     do {
         word = atomic_load_explicit(&l->word, memory_order_seq_cst);
         turn = atomic_load_explicit(&l->turn_ticks, memory_order_acquire);
@@ -102,8 +103,8 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     out->word = word;
     out->activity = hd_loop_activity(l, word);
     out->running = !hd_activity_is_idle(out->activity);
-    /* The owner stores turn_ticks before the word. A time after the word's is from a mark that has not
-     * stored its word yet. */
+    /* The owner stores turn_ticks before the word. So if turn_ticks is later than the word's time, it is from
+     * a mark that has not stored its word yet. */
     out->turn_ticks = turn <= marked ? turn : marked;
     if (out->activity == HANGDOG_ENTRY || out->activity == HANGDOG_AFTER_WAITING) {
         out->turn_ticks = marked;
@@ -112,7 +113,7 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
 
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
-    /* by atomic stores, since other threads may still read the slot's last loop */
+    /* clears by atomic stores, since other threads may still read the loop that had this memory before */
     hd_os_memory_clear(l, sizeof *l);
     atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
     atomic_store_explicit(&l->thread, thread, memory_order_relaxed);
@@ -121,7 +122,8 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
-    /* -1, because the first turn's end adds a pending turn of length 0 that never existed */
+    /* -1, because the end of the first turn also counts the turn before, which never existed: the count
+     * becomes 0 */
     atomic_store_explicit(&l->histogram[0], UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The mark, the turn, the histogram of turns, and frames. A frame is a picture that the program draws for
- * the display. On the watched thread: wait-free. No function here blocks, allocates or makes a system call,
- * except to wake the monitor if its flag is set.
+ * the display. On the watched thread: wait-free. No function here blocks or allocates. The only system call
+ * is the one that wakes the monitor, if the monitor has set a flag.
  */
 #ifndef HD_LOOP_H
 #define HD_LOOP_H
@@ -16,15 +16,17 @@
 #include "os/thread_id.h"
 #include "os/ticks.h"
 
-#define HD_TURN_HISTOGRAM 64 /* one bucket for each power of two, so that no length needs a check */
+/* one bucket for each power of two nanoseconds, so that no length needs a check */
+#define HD_TURN_HISTOGRAM 64
 
 /* The monitor sets a flag in `flags`, and some time later reads `word`. The mark does the reverse: it stores
  * the word, then loads the flags. A CPU may do that load before the store is visible, while the store waits
- * in the store buffer. That takes nanoseconds, or microseconds if many stores before it miss the cache. The
- * time has a bound (Morrison and Afek, "Temporally Bounding TSO for Fence-Free Asymmetric Synchronization",
- * ASPLOS 2015). So the monitor waits HD_SETTLE_NS between setting a flag and reading the word, and the mark
- * needs no fence. An atomic exchange instead cost twice the clock read on CPUs where the two do not overlap
- * (17 against 8 ns). In the worst case, without HD_SETTLE_NS, 1 of 100 wake-ups was lost. */
+ * in the store buffer. The store waits for nanoseconds, or for microseconds if many stores before it miss the
+ * cache. The wait has a bound (Morrison and Afek, "Temporally Bounding TSO for Fence-Free Asymmetric
+ * Synchronization", ASPLOS 2015). So the monitor waits HD_SETTLE_NS between setting a flag and reading the
+ * word, and the mark needs no fence. An atomic exchange instead of the store would cost 17 ns on some CPUs,
+ * twice as much as the clock read (8 ns). In the worst case, without HD_SETTLE_NS, 1 of 100 wake-ups was
+ * lost. */
 #define HD_SETTLE_NS (1 * HD_NS_PER_MS)
 #define HD_FLAG_PARKED 1u  /* the monitor sleeps until a loop runs */
 #define HD_FLAG_TRACKED 2u /* the mark that ends this turn stores the time, and wakes the monitor */
@@ -32,14 +34,14 @@
 #define HD_ACTIVITY_BITS 3u
 #define HD_ACTIVITY_MASK 7u
 
-/* The frames that a loop presents to the display. A frame takes the time since the frame before, less the
- * loop's own waits. So a program that draws only when something happens drops no frames while it is idle.
- * Only the loop's thread writes these members, except the period. */
+/* The frames that a loop presents to the display. The time of a frame is the time since the frame before,
+ * without the loop's own waits. So a program that draws only when something happens drops no frames while it
+ * is idle. Only the loop's thread writes these members, except the period. */
 struct hd_frames {
     _Atomic uint64_t presented; /* the number of frames so far */
     _Atomic uint64_t dropped;   /* the number of display refreshes that got no new frame */
     _Atomic uint64_t time_ns;   /* the time of all frames but the first, which has no frame before it */
-    _Atomic uint64_t hitch_ns;  /* the time by which late frames were late, in sum */
+    _Atomic uint64_t hitch_ns;  /* the sum of the times by which late frames were late */
     _Atomic uint64_t histogram[HD_FRAME_BUCKETS];
     uint64_t start_ticks; /* busy_ticks + pending_ticks of the loop when the present frame started */
     uint64_t period_ns;   /* the time between two refreshes of the display */
@@ -63,16 +65,18 @@ struct hd_loop_found {
 
 struct hd_loop {
     /* All members that a mark reads and writes are in one cache line. */
-    _Alignas(64) _Atomic uint64_t word; /* the newest mark: its time in ticks << 3 | its activity */
-    _Atomic uint32_t flags;             /* HD_FLAG_*: the monitor sets them, the mark clears them */
-    /* The owner (the loop's thread) writes these four. */
+    /* the newest mark: (time in ticks) << 3 | code of the activity */
+    _Alignas(64) _Atomic uint64_t word;
+    _Atomic uint32_t flags; /* HD_FLAG_*: the monitor sets them, the mark clears them */
+    /* The owner (the loop's thread) writes these four members. */
     _Atomic uint32_t depth;          /* how many loops are nested in each other now */
     _Atomic uint64_t turn_ticks;     /* when the running turn started */
-    _Atomic uint64_t busy_ticks;     /* the sum of all ended turns but the last */
+    _Atomic uint64_t busy_ticks;     /* the sum of the lengths of all ended turns but the last */
     _Atomic uint64_t pending_ticks;  /* the length of the last ended turn, which is not yet in the sums */
     _Atomic uint64_t ns_per_tick_32; /* the length of a tick, in 32.32 fixed point; the monitor updates it */
     _Atomic bool ticks_are_tsc;      /* false: ticks are nanoseconds of CLOCK_MONOTONIC */
-    /* These members are for the slow path. The owner writes the histogram: turns of 2^i .. 2^(i+1) ns. */
+    /* No quick mark needs the members from here on, except the histogram. The owner counts turns of 2^i to
+     * 2^(i+1) ns in histogram[i]. */
     _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM];
     _Atomic uint64_t started_ticks; /* when the watch started */
     /* The activity of a loop whose ticks are nanoseconds. The word of such a loop says only running or idle,
@@ -81,8 +85,8 @@ struct hd_loop {
     _Atomic uint64_t tracked_end;   /* when the tracked turn ended, in ticks; set before TRACKED is cleared */
     _Atomic uint32_t expected;      /* how many calls of hangdog_expect_block have not ended */
     _Atomic uint32_t *_Atomic wake; /* the monitor's futex word */
-    /* In the preload, for a wait that did not start as an idle one: its verdict, which may become
-     * HD_WAIT_IDLE. NULL: the thread is in no such wait. */
+    /* In the preload: the verdict of the wait that the thread is in, if the wait's start was not marked. The
+     * verdict may become HD_WAIT_IDLE during the wait. NULL: the thread is in no such wait. */
     _Atomic(const _Atomic uint8_t *) waiting;
     _Atomic uint64_t waiting_since; /* when that wait started, in ticks */
     struct hd_loop_found found;
@@ -90,8 +94,8 @@ struct hd_loop {
     struct hd_frames frames;
 };
 
-/* The last three bits of hd_loop.word: hangdog_activity, in other numbers. One bit says that the loop runs,
- * and the code 0 that it waits. So each mark tests as little as possible. */
+/* The last three bits of hd_loop.word: hangdog_activity, in codes of their own. One bit says that the loop
+ * runs, and the code 0 says that the loop waits. So each mark tests as little as possible. */
 #define HD_WORD_RUNNING 4u
 static inline unsigned hd_word_code(unsigned activity) {
     static const unsigned char codes[] = {
@@ -109,7 +113,7 @@ static inline unsigned hd_word_activity(uint64_t word) {
 static inline bool hd_word_says_turn(uint64_t word) {
     return ((word + 1) & HD_ACTIVITY_MASK) == 0;
 }
-/* Makes a word, for a loop whose ticks are those of the time-stamp counter. */
+/* Makes the word of a mark, from the mark's time and activity. */
 static inline uint64_t hd_word(uint64_t ticks, unsigned activity) {
     return ticks << HD_ACTIVITY_BITS | hd_word_code(activity);
 }
@@ -132,9 +136,9 @@ static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) 
                                  : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
 }
 
-/* Whether a mark of `activity` starts a turn, when the mark `before` was the last. A turn starts at an
- * entry, after a wait, and at the first mark after an idle one. A loop that comes round without a wait
- * starts its turn at BEFORE_TIMERS. */
+/* Whether a mark of `activity` starts a turn, when the mark `before` was the last. A turn starts at an entry,
+ * after a wait, and at the first mark after an idle one. A loop that starts over without a wait starts its
+ * turn at BEFORE_TIMERS. */
 static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
            (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
@@ -165,7 +169,8 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 #endif
 
 static inline uint64_t hd_turn_bucket(uint64_t ns) {
-#if defined(__x86_64__) /* by hand: compilers need two instructions more, since theirs returns an int */
+/* in assembly, because compilers need two instructions more: their function returns an int */
+#if defined(__x86_64__)
     uint64_t highest;
     __asm__("bsrq %1, %0" : "=r"(highest) : "r"(ns | 1) : "cc");
     return highest;
@@ -174,7 +179,7 @@ static inline uint64_t hd_turn_bucket(uint64_t ns) {
 #endif
 }
 
-/* Adds the last ended turn, whose length is pending, to the sums. */
+/* Adds the last ended turn, whose length is in pending_ticks, to busy_ticks and the histogram. */
 static inline void hd_loop_turn_account(struct hd_loop *l) {
     uint64_t ticks = atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
     uint64_t ns = hd_ticks_to_ns(ticks, atomic_load_explicit(&l->ns_per_tick_32, memory_order_relaxed));
@@ -201,11 +206,11 @@ void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now);
  * time in ticks. On the loop's thread. Async-signal-safe. */
 uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
 
-/* The quick marks take some 10 ns, so each instruction counts. All but the common case is a tail call. A
- * turn's length is stored when the turn ends, and added to the sums when the next turn ends, before that
- * mark reads the clock. So the sum waits for no clock read, which a CPU does only after all earlier
- * instructions. (A sum at the start of the next turn cost 12.7 ns a mark instead of 11.9.) On the loop's
- * thread. Async-signal-safe. Each quick mark returns its time in ticks. */
+/* The quick marks take some 10 ns, so each instruction counts. Each case but the common one is a tail call. A
+ * turn's length is stored when the turn ends. The mark that ends the next turn adds that length to the sums,
+ * before that mark reads the clock. So the addition waits for no clock read, which a CPU does only after all
+ * earlier instructions. (With the addition at the start of the next turn, a mark took 12.7 ns instead of
+ * 11.9.) On the loop's thread. Async-signal-safe. Each quick mark returns its time in ticks. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
     hd_loop_turn_account(l);
     /* keeps the compiler from moving the clock read before the sums */
@@ -262,8 +267,8 @@ void hd_loop_exit(struct hd_loop *l);
  * entry. On the loop's thread. */
 void hd_loop_note_outer(struct hd_loop *l);
 
-/* Marks the end of a wait that was recognised as idle only after the wait had started. Stores two marks: one
- * at the wait's start, and one now. On the loop's thread. */
+/* Marks the end of a wait that was recognised as the loop's own only after the wait had started. Stores two
+ * marks: one at the wait's start, and one now. On the loop's thread. */
 static inline uint64_t hd_loop_waited(struct hd_loop *l, uint64_t start_ticks) {
     if ((atomic_load_explicit(&l->word, memory_order_relaxed) & HD_WORD_RUNNING) != 0) {
         hd_loop_mark_at(l, HANGDOG_BEFORE_WAITING, start_ticks);
@@ -275,8 +280,8 @@ static inline hd_thread_id hd_loop_thread(const struct hd_loop *l) {
     return atomic_load_explicit(&l->thread, memory_order_relaxed);
 }
 
-/* Counts a frame that the program has presented. `waited`: the ticks of a wait that belong to the frame,
- * which is the wait for the display. On the loop's thread. Async-signal-safe. */
+/* Counts a frame that the program has presented. `waited`: how many ticks the program waited for the display,
+ * because that wait is a part of the frame. On the loop's thread. Async-signal-safe. */
 void hd_frames_add(struct hd_loop *l, uint64_t waited);
 
 /* The state of a loop, as the monitor reads it. */
@@ -288,7 +293,7 @@ struct hd_loop_view {
 };
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out);
 
-/* Sets all members, before the first mark. `running`: the loop counts as in a turn that started at
+/* Sets all members, before the first mark. `running`: true if the loop counts as in a turn that started at
  * `start_ticks`. */
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running);

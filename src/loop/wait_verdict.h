@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verdict on a wait, for a thread whose loop is recognised and not marked.
+ * The verdict on a wait, for a thread whose loop the recogniser finds, because the program does not mark
+ * it.
  */
 #ifndef HD_WAIT_VERDICT_H
 #define HD_WAIT_VERDICT_H

@@ -5,8 +5,8 @@
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-/* The longest time between a short turn's end and the read of the process's CPU time. If it takes longer,
- * that CPU time does not count as the one at the turn's end. */
+/* If the monitor reads the process's CPU time later than this after a turn's end, that CPU time is not used.
+ * After a long turn the limit is a tenth of the turn, if that is more. */
 #define OVER_NS (50 * HD_NS_PER_MS)
 
 static void untrack(struct hd_look_state *s) {
@@ -43,14 +43,15 @@ static void send_open(struct hd_monitor *m, struct hd_look_state *s, const struc
                       struct hd_message *message) {
     message->type = HD_MSG_OPEN;
     if (s->turn.phase == HD_TURN_IDLE) {
-        message->activity = HANGDOG_EXIT; /* the turn is over, and the loop's word may be of the next turn */
+        /* the turn is over, so the loop's word may have the activity of the next turn */
+        message->activity = HANGDOG_EXIT;
     }
     message->at_ns = look->now_ns;
     hd_monitor_send(m, message);
 }
 
-/* If the worker follows the turn, sends it the turn's end. A turn that it does not follow is only counted,
- * and only if it certainly was a hang. */
+/* If the worker follows the turn, sends the turn's end to the worker. Any other turn is only counted in the
+ * record, and only if it certainly was a hang. */
 static void send_end(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                      unsigned actions, struct hd_message *message) {
     message->type = (actions & HD_ACT_END) != 0     ? HD_MSG_END

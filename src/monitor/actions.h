@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Does the actions that src/detect returns after a look. On the monitor thread: no allocation, never waits
- * for another thread.
+ * Does the actions that src/detect returns after a look. On the monitor thread: no allocation. Waits for no
+ * other thread, except up to 55 ms for a sample.
  */
 #ifndef HD_MONITOR_ACTIONS_H
 #define HD_MONITOR_ACTIONS_H
 
 #include "monitor/state.h"
 
-/* Does all `actions` (HD_ACT_*) but HD_ACT_TRACK, in their order. Sends the worker the turn's start, a
- * sample, HD_MSG_OPEN, and the turn's end. */
+/* Does all `actions` (HD_ACT_*) but HD_ACT_TRACK, in their order. Each action sends the worker a message: the
+ * turn's start, a sample, HD_MSG_OPEN, or the turn's end. */
 void hd_actions_do(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                    unsigned actions);
 

@@ -20,7 +20,7 @@ struct hd_allowance {
 struct hd_budget {
     uint64_t at_ns; /* when the last check was; 0: there was none yet */
     struct hd_allowance cpu, pause;
-    bool over; /* true from when one of the two is spent, until a fourth of it is saved up again */
+    bool over; /* true once one of the two allowances is used up, until both are a fourth full again */
 };
 
 /* Checks the budget at `now_ns`. `cpu_ns` and `pause_ns`: the time spent since the start. Returns true if

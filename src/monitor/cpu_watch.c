@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor samples a watched thread, which may get a signal for that. If the thread is not watched, the
- * worker reads its stack in place while the thread waits. No allocation.
+ * Samples the thread that used most CPU time. If that thread is watched, the monitor samples it, perhaps by
+ * a signal. If it is not watched, it gets no signal: the worker reads its stack in place while it is blocked.
+ * No allocation.
  */
 #include "monitor/cpu_watch.h"
 
@@ -18,8 +19,8 @@ static void send(struct hd_monitor *m, enum hd_message_type type) {
 }
 
 /* Takes a sample of the thread that used most CPU time. If the worker follows a turn of that thread, the
- * turn's samples are enough. A sample that is taken here must not count for a turn, so its traces are
- * removed. */
+ * turn's samples are enough. A sample that is taken here must not count for a turn, so its traces are removed
+ * from the monitor's memory. */
 static void sample(struct hd_monitor *m) {
     hd_thread_id thread = atomic_load_explicit(&m->run->channel.cpu_thread, memory_order_acquire);
     if (hd_thread_id_is_none(thread)) {

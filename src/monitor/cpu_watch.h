@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor's part in watching the CPU use of the process: it reads one clock a period, and takes samples.
- * The worker does the rest. On the monitor thread.
+ * The monitor's part in watching the CPU use of the process: once a period it reads the process's CPU time,
+ * and it takes samples. The worker does the rest. On the monitor thread.
  */
 #ifndef HD_CPU_WATCH_H
 #define HD_CPU_WATCH_H

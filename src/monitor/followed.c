@@ -17,9 +17,9 @@ static bool only_launches(const struct hd_monitor *m, const struct hd_look_state
            !atomic_load_explicit(&s->watch->loop.found.certain, memory_order_relaxed);
 }
 
-/* Returns the turn that the worker shall follow no longer, to follow `next` instead. NULL: there is none.
- * The first choice is a thread whose loop is not found; among several, not the main thread. If `next` is a
- * hang, the second choice is a turn below its threshold. */
+/* Returns the turn that the worker shall follow no longer, to follow `next` instead. NULL: there is none. The
+ * first choice is a turn of a thread whose loop is not found; of several such threads, not the main thread.
+ * If `next` is a hang, the second choice is a turn below its threshold. */
 static struct hd_look_state *turn_to_drop(struct hd_monitor *m, const struct hd_look_state *next) {
     struct hd_look_state *found = NULL;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {

@@ -9,7 +9,8 @@
 
 #include "monitor/state.h"
 
-/* Opens the socket. The monitor calls it as it starts, before the program may change its root folder. */
+/* Opens the socket. The monitor calls this as it starts, because the program may change its root folder
+ * later. */
 void hd_keep_alive_open(struct hd_monitor *m);
 
 /* Call it after a look: sends a message if one is due and no loop hangs. */

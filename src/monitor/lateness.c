@@ -17,8 +17,8 @@ static bool may_read_memory(void) {
 }
 
 /* Also passes the number of the process's seccomp filters to src/capture. In the preload, the runner has
- * tried the handler's system calls under them. The library cannot know which calls a filter forbids, so it
- * counts any filter as unknown. */
+ * tried the handler's system calls under these filters. The library cannot know which calls a filter forbids,
+ * so it passes HD_FILTERS_UNKNOWN if there is any filter. */
 void hd_lateness_open(struct hd_monitor *m) {
     struct hd_thread_files own;
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
@@ -65,8 +65,8 @@ uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns) {
     uint64_t now_ns = m->now.now_ns;
     m->late.unread_ns = m->now.late_ns > HD_LATE_NS ? 0 : m->late.unread_ns + m->now.late_ns;
     if (next_ns != HD_NEVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
-        /* the time that this look waited for answers: the next look does not take it for a stop of the
-         * process */
+        /* stores how long this look waited for answers, so that the next look does not take that time for a
+         * stop of the process */
         m->late.overtime_ns = hd_capture_napped_ns() - m->now.napped_ns;
         return now_ns;
     }
@@ -86,8 +86,8 @@ void hd_lateness_read_thread(struct hd_look_state *s) {
 }
 
 /* Returns how much of the time since the last look is unexplained, for a thread that the last look found in
- * the same turn. A part is explained: the time that the thread ran, or the time that the monitor waited,
- * whichever is longer. */
+ * the same turn. Two times explain a part of it: the time that the thread ran or waited for a CPU, and the
+ * time that the monitor waited. The longer one counts. */
 static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *before,
                             const struct hd_sched *now) {
     uint64_t ran_ns = (now->cpu_ns - before->cpu_ns) + (now->delay_ns - before->delay_ns);
@@ -104,9 +104,9 @@ static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *b
     return m->now.late_ns - m->now.own_delay_ns + (window_ns - m->now.late_ns) / 2;
 }
 
-/* Lateness is excluded if neither the monitor's wait nor the thread's running explains it. The time that the
- * thread ran is known only if the last look found it in this turn. For a turn that started since then, only
- * the monitor's wait counts. */
+/* The turn's duration excludes lateness that neither the monitor's wait nor the thread's running explains.
+ * How long the thread ran is known only if the last look found the thread in this turn. For a turn that
+ * started since then, only the monitor's wait counts. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_sched before = s->thread.sched;
     bool known = s->thread.sched_known;

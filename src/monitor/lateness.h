@@ -11,8 +11,8 @@
 
 #define HD_LATE_NS (100 * HD_NS_PER_MS) /* a look that is later than this is checked for the reason */
 
-/* Opens the monitor's own files of /proc. The monitor calls it as it starts, before the program may change
- * its root folder. */
+/* Opens the monitor's own files of /proc. The monitor calls it as it starts, because the program may change
+ * its root folder later. */
 void hd_lateness_open(struct hd_monitor *m);
 
 /* Returns how long the monitor has waited for a CPU since the last call. */
@@ -22,7 +22,8 @@ uint64_t hd_lateness_own_delay(struct hd_monitor *m);
 void hd_lateness_start_look(struct hd_monitor *m, uint64_t now_ns);
 
 /* Call it at the end of a look. `next_ns`: when the next look is due. Returns `next_ns`. If this look took
- * long, returns a time that is over, because the next look must see at once what has happened meanwhile. */
+ * long, returns a time that is already over, because the next look must see at once what has happened
+ * meanwhile. */
 uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns);
 
 /* Says that the next look's lateness cannot be known, because the monitor sleeps without a time limit. */

@@ -18,7 +18,7 @@ struct hd_limits hd_limits_of(const struct hd_monitor *m, const struct hd_look_s
  * Samples may be further apart. */
 void hd_limits_look_often(struct hd_monitor *m, const struct hd_watch *w);
 
-/* Applies the limits again if the program has changed one. */
+/* Sets m->look_ns anew if the program has changed a limit. */
 void hd_limits_update(struct hd_monitor *m);
 
 #endif

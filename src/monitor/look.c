@@ -6,7 +6,7 @@
 #include "monitor/limits.h"
 #include "monitor/seen.h"
 
-/* Starts the maxima of a new turn at zero, because messages carry the maxima of one turn. Sums continue,
+/* Starts the maxima of a new turn at zero, because messages carry the maxima of one turn. Sums are not reset,
  * because the worker subtracts their values at the turn's start. */
 static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
     uint64_t *pause_max_ns = &s->target.cost.pause_max_ns;
@@ -19,9 +19,9 @@ static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
                                       .late_max_ns = late_ns};
 }
 
-/* Counts a hang that has started and ended since the last look, and so has no samples. It counts only if the
- * monitor waited for a CPU for most of that time. If not, the process was stopped for an unknown part of the
- * turn. */
+/* Counts a hang that has started and ended since the last look, and so has no samples. Counts it only if the
+ * monitor waited for a CPU for most of the hang's time. Otherwise the process was stopped for an unknown part
+ * of the turn. */
 static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, const struct hd_look *look,
                          uint64_t threshold_ns) {
     uint64_t took_ns = look->ended_ns - look->start_ns;
@@ -78,7 +78,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
     bool first = true;
     s->first.late_max_ns = m->now.late_ns > s->first.late_max_ns ? m->now.late_ns : s->first.late_max_ns;
     do {
-        hangdog_state state = hd_limits_state(m, s); /* read before hd_seen_fill, which may end the launch */
+        hangdog_state state = hd_limits_state(m, s); /* read first, because hd_seen_fill may end the launch */
         limits = hd_limits_of(m, s, state);
         hd_seen_fill(m, s, m->now.now_ns, &look);
         if (!look.running && s->turn.phase == HD_TURN_IDLE) {
@@ -94,7 +94,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
                 before.blocked && before.sched_known && s->thread.sched.slices != before.sched.slices;
         }
         first = false;
-        look.excluded_ns = excluded_ns; /* for both turns: the new turn excludes at most its own age */
+        /* set for both turns, because the new turn excludes at most its own age */
+        look.excluded_ns = excluded_ns;
         step(m, s, &look, &limits, state);
     } while (s->turn.phase == HD_TURN_IDLE && look.running);
     if (s->turn.phase == HD_TURN_HANGING) {
@@ -112,7 +113,7 @@ void hd_look_last(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_look look;
     hd_seen_fill(m, s, hd_os_now_ns(), &look);
     look.running = false;
-    s->turn.frame_ns = 0; /* the turn's end is no frame, because the watch ends */
+    s->turn.frame_ns = 0; /* so that a turn that ends with its watch is not reported as a long frame */
     struct hd_loop_thread before = s->thread;
     hd_lateness_read_thread(s); /* read again, because the thread may have run since the last look */
     if (!s->thread.sched_known) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor's thread looks at all loops, does what is due, and waits for the next look. It opens files of
- * /proc only: most as it starts, a thread's `stat` and `maps` for one read. (It reads `maps` if the main
- * stack has grown.) It never waits for a lock or another thread, except up to 55 ms for a sample. No
- * allocation.
+ * The monitor's thread looks at all loops, does what is due, and waits for the next look. It opens only
+ * files of /proc, most of them when it starts or when a watch starts. It opens a thread's `stat` and `maps`
+ * only for one read. (It reads `maps` if the main stack has grown.) It never waits for a lock or another
+ * thread, except up to 55 ms for a sample. No allocation.
  */
 #include "monitor/monitor.h"
 
@@ -59,16 +59,16 @@ static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
     }
 }
 
-/* Whether the turn is a launch that is too old to be sampled. The monitor does not look at it again before
- * its next wait, which wakes the monitor. */
+/* Whether the turn is a launch that is too old to be sampled. The monitor does not look at such a loop again
+ * before the loop's next wait, which wakes the monitor. */
 static bool is_given_up(const struct hd_monitor *m, const struct hd_look_state *s) {
     uint64_t sampled_ns = m->run->settings.sample_launch_ns;
     return sampled_ns != 0 && !s->launched && s->turn.phase != HD_TURN_IDLE &&
            hd_turn_state_age(&s->turn, m->run->clock.ns) > sampled_ns;
 }
 
-/* Opens, looks at, or closes one watch. Returns when to look at it next. HD_NEVER: not before its loop
- * runs. */
+/* Opens, looks at, or closes one watch. Returns when to look at it next. HD_NEVER: not before the loop's next
+ * mark. */
 static uint64_t look_at_watch(struct hd_monitor *m, struct hd_watch *w) {
     uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
     if (use == HD_WATCH_NEW) {
@@ -89,7 +89,7 @@ static uint64_t look_at_watch(struct hd_monitor *m, struct hd_watch *w) {
 }
 
 /* Looks at all loops. A look at one loop may take 55 ms. So the watches that are LEAVING are closed before
- * each look, because their threads wait for that. */
+ * each look at a loop, because their threads wait for that. */
 static uint64_t look_at_watches(struct hd_monitor *m) {
     uint64_t next_ns = HD_NEVER;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !hd_monitor_is_stopping(m); i++) {
@@ -133,8 +133,8 @@ static void start(struct hd_monitor *m) {
 }
 
 static void finish(struct hd_monitor *m) {
-    /* Sent before the watches close, because the recogniser may still find that the last wait is the loop's
-     * own. Then the time before was several turns, and not one long launch. */
+    /* The worker gets this message before the watches close, because the recogniser may still find that the
+     * last wait is the loop's own. Then the time before was several turns, and not one long launch. */
     send_waits(m, hd_os_now_ns());
     hd_watches_close_all(m);
     hd_totals_publish(m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A loop whose mark finds HD_FLAG_PARKED wakes the monitor. After the monitor has set this flag, it must
- * wait HD_SETTLE_NS before a loop's word is up to date (loop/loop.h). So the monitor sets the flags, looks
- * once more after that time, and then parks.
+ * wait HD_SETTLE_NS. Only then the monitor can read each loop's newest word (loop/loop.h). So the monitor
+ * sets the flags, looks once more after that time, and then parks.
  */
 #include "monitor/park.h"
 
@@ -67,8 +67,8 @@ static void note_wake(struct hd_monitor *m) {
     m->park.awake_until_ns = hd_os_now_ns() + m->look_ns;
 }
 
-/* Sleeps until a loop runs, or until `until_ns`. The last look came long enough after the flags were set. It
- * found each loop idle, or in a turn that has not changed for long. */
+/* Sleeps until a loop runs, or until `until_ns`. The last look came at least HD_SETTLE_NS after the flags
+ * were set. That look found each loop idle, or in a turn that has not changed for long. */
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     hd_monitor_credentials_check(m, true);
     uint64_t check_ns = hd_monitor_credentials_next();
@@ -84,8 +84,8 @@ static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
 
 /* Waits for the next look without a park. After a wake the monitor stays awake for an interval, so that a
  * busy loop does not wake it at each turn. After a park the monitor sets the flags again at once. So a loop
- * that only runs for short moments costs two wakes each time. The second look finds the loop idle, with its
- * flag set long ago. */
+ * that runs only for a short moment costs two looks. The second look finds the loop idle, and comes long
+ * enough after the flags were set, so that the monitor can park. */
 static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may_park) {
     uint64_t until_ns = next_ns;
     bool request = m->park.was_parked;
@@ -105,7 +105,7 @@ static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may
     if (wait_was_woken(m, seen, until_ns)) {
         note_wake(m);
     }
-    /* a look may come earlier, when a turn's end wakes the monitor, but that is not late */
+    /* if a turn's end wakes the monitor, the look comes earlier than this, and is not late */
     m->late.planned_ns = until_ns;
 }
 

@@ -8,8 +8,9 @@
 
 #include "monitor/state.h"
 
-/* Waits until `next_ns`, or until something else is due. HD_NEVER: all loops are idle. `seen`: the value of
- * channel.wake before the look. If a thread has added to channel.wake since then, this returns at once. */
+/* Waits until `next_ns`, or until something else is due. `next_ns` is HD_NEVER if all loops are idle. `seen`:
+ * the value of channel.wake before the look. If a thread has added to channel.wake since then, the function
+ * returns at once. */
 void hd_park_wait(struct hd_monitor *m, uint32_t seen, uint64_t next_ns);
 
 #endif

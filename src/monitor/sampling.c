@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Checks the ring's free space before it takes a sample, so that no thread is interrupted for a sample that
- * cannot be sent. The check is wrong only if the stack has grown since the last sample.
+ * The ring's free space is checked before a sample is taken, so that no thread is interrupted for a sample
+ * that cannot be sent. The check is wrong only if the stack has grown since the last sample.
  */
 #include "monitor/sampling.h"
 
@@ -13,7 +13,7 @@
 /* the least time between two wakes of the worker while stacks are equal */
 #define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S)
 
-/* Two times the largest sample, because padding of almost that size may come before it. */
+/* Two times the largest sample, because padding of almost that size may come before the sample. */
 _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(struct hd_capture) + 32) +
                        HD_RING_RESERVE <=
                    HD_RING_BYTES,
@@ -23,8 +23,8 @@ static uint32_t sample_bytes(bool in_place, uint32_t stack_bytes) {
     return (uint32_t)(sizeof(struct hd_message) + sizeof(struct hd_capture)) + (in_place ? 0 : stack_bytes);
 }
 
-/* Returns how many bytes this sample must leave free. While the worker is behind, all samples of a turn
- * leave free half of what the turn's first sample found. So later hangs can have samples too. */
+/* Returns how many bytes this sample must leave free. While the worker is behind, all samples of a turn leave
+ * free half of the space that the turn's first sample found free. So later hangs can have samples too. */
 static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool first) {
     if (first) {
         uint32_t free = hd_ring_free(&m->run->channel.ring);
@@ -35,8 +35,8 @@ static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool fi
                                                                           : s->ring.keep_free;
 }
 
-/* Returns free space for a sample; NULL: there is none. The first sample of a turn is cut until it fits,
- * because the inner frames are enough to show which function blocks the loop. */
+/* Returns free space for a sample; NULL: there is none. The first sample of a turn is cut until the sample
+ * fits, because the inner frames are enough to show which function blocks the loop. */
 static struct hd_message *reserve(struct hd_monitor *m, struct hd_capture *taken, uint32_t keep, bool first) {
     for (;;) {
         struct hd_message *head =
@@ -48,8 +48,8 @@ static struct hd_message *reserve(struct hd_monitor *m, struct hd_capture *taken
     }
 }
 
-/* Fills the reserved space `head` and commits it: a message and the capture. The stack bytes follow, unless
- * the worker reads the stack in place. */
+/* Fills the reserved space at `head` with a message, the capture, and the stack bytes. Leaves out the stack
+ * bytes if the worker reads the stack in place. Commits the space. */
 static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type,
                  const struct hd_capture *taken, struct hd_message *head) {
     struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);
@@ -108,12 +108,12 @@ void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_mes
     if (hd_capture_take(&s->target, in_place, &taken) != 0) {
         return;
     }
-    if (taken.stack_bytes != 0) { /* stored before the stack is cut */
+    if (taken.stack_bytes != 0) { /* stored here, because reserve() may cut the stack */
         s->thread.stack_bytes = taken.stack_bytes;
     }
     struct hd_message *head = reserve(m, &taken, keep, first);
     if (head == NULL) {
-        /* the next sample cannot be proven equal to a sample that is lost */
+        /* keeps the next sample from being proven equal to this one, which the worker does not get */
         hd_target_forget_last(&s->target);
         hd_monitor_send_wake(m);
         return;

@@ -12,8 +12,8 @@
  * is taken. */
 void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type);
 
-/* Sends the late stack of a thread that did not answer the last sample in time, if that stack has come by
- * now. */
+/* If the thread did not answer the last sample's request in time, but has answered by now, sends that late
+ * stack. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s);
 
 #endif

@@ -10,8 +10,8 @@ static uint64_t last_turn(const struct hd_loop *l, const struct hd_loop_view *id
     return (idle->word >> HD_ACTIVITY_BITS) - atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
 }
 
-/* Whether the thread is in a wait that was recognised as idle only after its start. *since: when the wait
- * started, in ticks. */
+/* Whether the thread is in a wait that was recognised as the loop's own only after the wait's start. Sets
+ * *since to that start, in ticks. */
 static bool is_late_wait(const struct hd_loop *l, uint64_t *since) {
     const _Atomic uint8_t *waiting = atomic_load_explicit(&l->waiting, memory_order_acquire);
     if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
@@ -52,8 +52,8 @@ static void set_end(struct hd_look *look, uint64_t ended_ns) {
     look->ended_ns = ended_ns;
 }
 
-/* Applies a wait that was recognised as the loop's own only after its end. The running turn started at that
- * wait's end, and the turn before ended at that wait's start. */
+/* Takes account of a wait that was recognised as the loop's own only after its end. The running turn started
+ * at that wait's end, and the turn before ended at that wait's start. */
 static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;
@@ -71,8 +71,8 @@ static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s
     }
 }
 
-/* Applies the recogniser's findings since the last look: the launch has ended, or another loop is the
- * thread's loop. */
+/* Takes account of the recogniser's findings since the last look: for example, the launch has ended, or the
+ * thread has another loop than before. */
 static void apply_findings(struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;

@@ -7,8 +7,9 @@
 
 #include "monitor/state.h"
 
-/* Adds the costs to a copy of the message, and sends it. Returns false if the ring has no free space: the
- * caller then sends the message again later. Never false for the end of a turn whose start was sent. */
+/* Copies the message, adds the costs to the copy, and sends the copy. Returns false if the ring has no free
+ * space: the caller then sends the message again later. Never false for the end of a turn whose start was
+ * sent. */
 bool hd_monitor_send(struct hd_monitor *m, const struct hd_message *message);
 
 /* Wakes the worker, which reads the ring. */

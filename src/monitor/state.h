@@ -34,7 +34,7 @@ struct hd_loop_thread {
 
 /* The recogniser's findings about the loop that the monitor has applied so far. */
 struct hd_findings {
-    uint64_t resumed, waited_to; /* copies of the members of struct hd_loop_found with these names */
+    uint64_t resumed, waited_to; /* copies of the members with the same names in struct hd_loop_found */
     uint32_t changes;
     uint64_t start_min_ns; /* no turn starts before this time, when the loop waited or was not recognised */
 };
@@ -48,10 +48,13 @@ struct hd_ring_share {
 /* The sums of the loop's time. */
 struct hd_loop_sums {
     uint64_t busy_ns, idle_ns;
-    uint64_t until_ns;     /* busy_ns and idle_ns cover the time from the watch's start up to here */
-    uint64_t ticks;        /* the number of the loop's busy ticks that busy_ns contains */
-    uint64_t last_busy_ns; /* the newest busy time that was added and not 0, as the counter measured it */
-    /* the part of the record's stopped_ns that is subtracted already, or from before the watch */
+    uint64_t until_ns; /* busy_ns and idle_ns cover the time from the watch's start up to here */
+    uint64_t ticks;    /* the number of the loop's busy ticks that busy_ns contains */
+    /* the newest busy time that hd_totals_add has added, as the counter measured it; a call that adds none
+     * does not change it */
+    uint64_t last_busy_ns;
+    /* the part of the record's stopped_ns that is already subtracted, or that is from before the watch's
+     * start */
     uint64_t stopped_ns;
     /* the longest pause by a sample in earlier turns; `target` has the running turn's */
     uint64_t pause_max_ns;
@@ -77,20 +80,20 @@ struct hd_look_state {
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-/* The present look at all loops, one after the other. */
+/* The look that the monitor does now, at all loops one after the other. */
 struct hd_this_look {
     uint64_t now_ns;       /* when the look started */
     uint64_t late_ns;      /* how much later than planned the look started */
     uint64_t own_delay_ns; /* the part of late_ns in which the monitor waited for a CPU or for answers */
-    uint64_t napped_ns;    /* hd_capture_napped_ns() when the look started */
+    uint64_t napped_ns;    /* the result of hd_capture_napped_ns() when the look started */
 };
 
 /* The reasons why looks are late (monitor/lateness.c). */
 struct hd_lateness {
     uint64_t planned_ns;   /* when the next look is due; 0: there was no look yet */
-    uint64_t max_ns;       /* the greatest lateness so far */
+    uint64_t max_ns;       /* the greatest lateness of a look so far */
     uint64_t overtime_ns;  /* how long the last look waited for answers, which makes the next look late */
-    int schedstat_fd;      /* `schedstat` in /proc of the monitor's thread */
+    int schedstat_fd;      /* the descriptor of the monitor's own `schedstat` in /proc */
     struct hd_sched sched; /* the monitor's scheduling statistics, as last read */
     uint64_t unread_ns;    /* the sum of lateness since `sched` was read */
     uint64_t read_ns;      /* when `sched` was last read at a look that was not late */
@@ -105,10 +108,12 @@ struct hd_parking {
 
 /* The monitor's memory of messages that it has sent by the ring. */
 struct hd_ring_use {
-    uint32_t followed; /* the number of turns whose start was sent and whose end was not */
-    /* The worker uses the buffer of a signalled thread's stack until it has read the ring up to here. */
+    /* the number of turns that the worker follows: their start was sent, and not yet their end */
+    uint32_t followed;
+    /* The worker uses the buffer of a signalled thread's stack until the worker has read the ring up to this
+     * position. */
     uint64_t in_place_until;
-    /* position in the ring: the end of the last sample for which the worker was woken */
+    /* the position in the ring where the last sample ends for which the worker was woken */
     uint64_t woken_until;
     uint64_t woken_ns; /* when the worker was last woken */
 };

@@ -4,11 +4,12 @@
  */
 #include "monitor/totals.h"
 
-/* the time between two stores, which touch much memory that is not in the cache */
+/* the time between two stores of the sums, which are rare because each one touches much uncached memory */
 #define PUBLISH_NS (1 * HD_NS_PER_S)
 #define CHECK_NS (1 * HD_NS_PER_S) /* the time between two checks of the budget */
 #define COUNT_TRIES 4
-/* Some minutes. If the ticks shrink by more than this, the counter has restarted. */
+/* Some minutes. If busy ticks shrink by more than this, the counter has restarted. If they shrink by less,
+ * the last call counted a turn twice. */
 #define TWICE_TICKS (1ULL << 40)
 
 static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
@@ -30,7 +31,7 @@ static uint64_t ended_ticks(const struct hd_loop *l, uint64_t *last) {
     return atomic_load_explicit(&l->busy_ticks, memory_order_acquire) + *last;
 }
 
-/* Reads all counts of one instant. Repeats the reads if a turn has ended meanwhile, but not for ever. */
+/* Reads all counts of one instant. Repeats the reads if a mark came meanwhile, at most COUNT_TRIES times. */
 static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted *c) {
     struct hd_loop_view view;
     uint64_t last, since;
@@ -58,10 +59,10 @@ static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const s
     s->last_busy_ns = 0;
 }
 
-/* Adds the loop's time since the last call. The turns that ended in that time were not longer than that
- * time, whatever the counter says. If the machine was suspended in a turn, the turn is not in the histogram,
- * and its busy time is what the clock says. The same is true if the process was stopped in a turn. The
- * runner may store such a stop only after the turn was added. */
+/* Adds the loop's time since the last call. The turns that ended in that time were not longer than that time,
+ * whatever the counter says. If the machine was suspended or the process was stopped in a turn, the histogram
+ * drops that turn. After a suspend, the busy time is what the clock says. A stop is subtracted. The runner
+ * may store a stop only after the turn was added. */
 static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t span_ns = c->until_ns > s->until_ns ? c->until_ns - s->until_ns : 0;
     uint64_t grew = c->busy_ticks - s->ticks;
@@ -72,12 +73,13 @@ static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct co
         stopped_ns = 0;
     }
     if (grew > 0 - TWICE_TICKS) {
-        /* the last call read the loop between two stores of a mark, and so had the last turn twice */
+        /* the last call read the loop between two stores of a mark, and so counted the last turn twice */
         grew = 0;
     }
     uint64_t busy_ns = hd_ticks_to_ns(grew, m->run->clock.ns_per_tick_32);
     s->last_busy_ns = busy_ns != 0 ? busy_ns : s->last_busy_ns;
-    /* false if stopped_ns is 0, since the unsigned 0 - 1 is the greatest number */
+    /* whether the stop was in the last turn; false if stopped_ns is 0, since the unsigned 0 - 1 is the
+     * greatest number */
     bool in_turn = stopped_ns - 1 < s->last_busy_ns;
     if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
         drop_last_turn(m, s, c);
@@ -179,7 +181,7 @@ void hd_totals_check_budget(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
-        /* m->ended has the pauses of all other watches */
+        /* m->ended has the pauses of the watches that have ended */
         if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) {
             pause_ns += hd_monitor_look_state(m, w)->target.cost.pause_total_ns;
         }

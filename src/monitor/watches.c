@@ -9,7 +9,8 @@
 #include "monitor/totals.h"
 
 /* Whether the loop of a new watch has no launch. In the library, that is the case if another loop has ended
- * the launch before. In the preload, the recogniser finds out which loop launches. */
+ * the launch before. In the preload the result is false, because the recogniser finds out later which loop
+ * launches. */
 static bool is_launched(const struct hd_monitor *m) {
     return !m->run->settings.deferred &&
            atomic_load_explicit(&m->run->record->turns.launch_ns, memory_order_relaxed) != 0;

@@ -22,7 +22,7 @@ void hd_watches_close_leaving(struct hd_monitor *m);
 /* Closes all watches, because Hangdog stops. */
 void hd_watches_close_all(struct hd_monitor *m);
 
-/* Sends the worker a message, once, if the loop is certain. */
+/* Once the loop is certain, sends the worker HD_MSG_CERTAIN, one time. */
 void hd_watches_send_certain(struct hd_monitor *m, struct hd_look_state *s);
 
 #endif

@@ -18,8 +18,8 @@ struct hd_background {
 /* Stores that the program enters or leaves the background at `now_ns`. Async-signal-safe. */
 void hd_background_set(struct hd_background *b, bool enters, uint64_t now_ns);
 
-/* Returns how long the program was in the background from the start until `at_ns`. If `at_ns` is older than
- * the newest enter or leave, the result counts until that enter or leave. */
+/* Returns how long the program was in the background between Hangdog's start and `at_ns`. If `at_ns` is older
+ * than the newest enter or leave, the result is for the time of that enter or leave. */
 uint64_t hd_background_until(const struct hd_background *b, uint64_t at_ns);
 
 #endif

@@ -12,7 +12,7 @@
 
 void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns) {
     unsigned tries = 0;
-    do { /* repeats if this thread lost its CPU between the two readings, which must be of one time */
+    do { /* repeats if this thread lost its CPU between the two readings, which must show the same time */
         *ticks = is_tsc ? hd_ticks_read() : 0;
         *ns = hd_os_now_ns();
     } while (is_tsc && hd_ticks_read() - *ticks > PAIR_TICKS && tries++ < PAIR_TRIES);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Converts the time stamp of a mark to CLOCK_MONOTONIC. A stamp is a value of the CPU's time-stamp counter.
- * A suspend of the machine makes the two differ: the clock stands still, while the counter runs on or starts
- * again at zero. All but hd_clock_read is pure: readings are arguments. On the monitor thread; no
- * allocation.
+ * A suspend of the machine makes counter and clock differ: the clock stands still, while the counter runs on
+ * or starts again at zero. All functions but hd_clock_read are pure: they take readings as arguments. On the
+ * monitor thread; no allocation.
  */
 #ifndef HD_CLOCK_H
 #define HD_CLOCK_H
@@ -13,7 +13,7 @@
 struct hd_clock {
     uint64_t ticks, ns;             /* the newest pair of readings: counter and clock at one time */
     uint64_t first_ticks, first_ns; /* the first pair after the newest suspend, or after the start */
-    /* the value that the counter would have had at the first pair without the suspend */
+    /* the counter's value at the first pair, if there had been no suspend */
     uint64_t before_ticks;
     uint64_t measured_ns; /* the time over which the rate was measured; 0: the rate is not known yet */
     /* the rate, in 32.32 fixed point; atomic, because a thread that adds a watch reads the rate too */
@@ -36,8 +36,8 @@ static inline uint64_t hd_clock_at(const struct hd_clock *c, uint64_t ticks) {
     uint64_t rate = atomic_load_explicit(&c->ns_per_tick_32, memory_order_relaxed);
     if (ticks <= c->before_ticks && c->before_ticks != c->first_ticks) {
         bool restarted = c->before_ticks > c->first_ticks;
-        /* A restarted counter reaches the same values a second time. So the stamp is from before the restart
-         * if it is nearer to the last reading there than to the newest reading. */
+        /* A restarted counter reaches the same values a second time. So the stamp counts as from before the
+         * restart if it is nearer to the last value before the restart than to the newest reading. */
         if (!restarted || (ticks > c->ticks && ticks - c->ticks > c->before_ticks - ticks)) {
             return c->first_ns - hd_ticks_to_ns(c->before_ticks - ticks, rate);
         }

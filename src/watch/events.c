@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One writer, any number of readers. The version in each slot works as a sequence lock. Each reader passes
- * the number of the event that it has read last.
+ * One writer, any number of readers. The version in each struct hd_event_slot works as a sequence lock.
+ * Each reader passes the number of the event that it has read last.
  */
 #include "watch/events.h"
 

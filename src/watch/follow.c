@@ -9,16 +9,18 @@
 /* the time between two checks, which is enough for libc to change the ids of all threads */
 #define CHANGE_NS (2 * HD_NS_PER_MS)
 #define CHECKS_MAX 50
-/* The longest wait for an answer. A worker that needs longer waits for a disk. */
+/* The longest wait for an answer. If the worker needs longer, a disk blocks the worker. */
 #define ANSWER_NS (150 * HD_NS_PER_MS)
 
-/* Each thread has one of its own, because the descriptors are in that thread's descriptor table. */
+/* Thread-local, because monitor and worker each have a descriptor table, in which these descriptors are
+ * valid. */
 static __thread struct {
-    int main_fd, own_fd; /* `status` in /proc, of the main thread and of this thread; negative: no /proc */
-    uint32_t answered;   /* the number of the newest request that this thread has answered */
-    bool filter;         /* the result of hd_follow_is_filter */
-    /* The hash of the main thread's credentials when this thread last had no more rights. 0: it has more, or
-     * must compare again. */
+    /* the descriptors of `status` in /proc, for the main thread and for this thread; negative: no /proc */
+    int main_fd, own_fd;
+    uint32_t answered; /* the number of the newest request that this thread has answered */
+    bool filter;       /* the result of hd_follow_is_filter */
+    /* The hash of the main thread's credentials at the last comparison, if this thread had no more rights
+     * than the main thread. 0: this thread had more, or must compare again. */
     uint64_t main;
     uint64_t root[2]; /* device and inode of the root folder */
 } self;
@@ -30,11 +32,12 @@ void hd_follow_open(void) {
 
 _Atomic uint32_t hd_follow_id_changes;
 
-/* Waits a moment and returns true while libc may be changing the ids of all threads. In such a change, libc
- * makes one thread after the other change its ids. If a thread cannot, libc ends the process. So our threads
- * give up no right while the main thread may be only the first that has changed. */
+/* Returns true, after a short sleep, if libc may still be changing the ids of all threads. For that, libc
+ * makes one thread after the other change its ids, and ends the process if a thread lacks the right. So our
+ * threads keep their rights until libc has changed them too. The main thread may be the first that libc
+ * changes. */
 static bool is_passing(unsigned checks, bool at_once) {
-    /* read after both credentials, to cover the time of these two reads */
+    /* read after both credentials, so that a change that started during these two reads is seen */
     bool changes = atomic_load(&hd_follow_id_changes) != 0;
     bool passing = checks < CHECKS_MAX && (changes || (!at_once && checks == 0));
     if (passing) {

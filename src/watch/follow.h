@@ -18,9 +18,9 @@ void hd_follow_open(void);
 extern _Atomic uint32_t hd_follow_id_changes;
 
 /* Gives up the rights that the main thread has given up since the last call. On the monitor thread or the
- * worker thread. Returns 1 if the main thread's credentials have changed since the last call, else 0.
- * Returns -EPERM if this thread still has a right that the main thread lacks. Other results are errors of a
- * read. `at_once`: the main thread waits for this call, and changes no ids meanwhile. */
+ * worker thread. Returns 1 if the main thread's credentials have changed since the last call, else 0. Returns
+ * -EPERM if this thread still has a right that the main thread lacks. Other negative results are errors of a
+ * read. `at_once`: true if the main thread waits for this call, and so changes no ids meanwhile. */
 int hd_follow_main(bool at_once);
 
 /* Whether -EPERM came because the main thread has a seccomp filter that this thread lacks. On the thread
@@ -28,9 +28,9 @@ int hd_follow_main(bool at_once);
 bool hd_follow_is_filter(void);
 
 /* Answers the newest request of hd_follow_request. `which` is the calling thread: the monitor or the worker.
- * Returns true if there was a new request. If the process has another root folder, the function first calls
- * `confine`, which closes each descriptor that leads out of that folder. If `confine` is NULL in this case,
- * the request waits for a later call. */
+ * Returns true if there was a new request. If the process now has another root folder, the function first
+ * calls `confine`, which closes each descriptor that leads out of that folder. If `confine` is NULL in this
+ * case, the function returns false, and a later call answers the request. */
 bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine)(void *of), void *of);
 
 /* Sends a request to the monitor and the worker, and does not wait. Returns the request's number. Any

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages that the monitor sends to the worker by the ring. Their order is the order of what happened.
+ * The messages that the monitor sends to the worker by the ring. They arrive in the order in which the
+ * events happened.
  */
 #ifndef HD_MESSAGE_H
 #define HD_MESSAGE_H
@@ -13,19 +14,22 @@
 /* The messages about a followed turn are TRACK, then samples, then OPEN if the turn becomes a hang, then
  * END, FRAME or FORGET. */
 enum hd_message_type {
-    HD_MSG_TRACK,      /* the worker is to follow this turn from here on */
-    HD_MSG_SAMPLE,     /* a struct hd_capture and its stack bytes follow the message */
-    HD_MSG_LATE,       /* like SAMPLE, but the thread answered late: for all unanswered samples since at_ns */
-    HD_MSG_OPEN,       /* the turn has lasted for its threshold: it is a hang */
+    HD_MSG_TRACK,  /* the worker is to follow this turn from here on */
+    HD_MSG_SAMPLE, /* a struct hd_capture and its stack bytes follow the message */
+    /* like SAMPLE, but the thread answered late: this sample stands for all unanswered ones since at_ns */
+    HD_MSG_LATE,
+    HD_MSG_OPEN,       /* the turn has reached its threshold: now it is a hang */
     HD_MSG_END,        /* the hang has ended */
     HD_MSG_FRAME,      /* the turn ended below its threshold, but was a long frame */
-    HD_MSG_FORGET,     /* the turn ended below its threshold, or was void: the worker drops it */
+    HD_MSG_FORGET,     /* the turn ended below its threshold, or was void: the worker drops the turn */
     HD_MSG_DRY,        /* like SAMPLE, but only makes memory present for the first real sample */
     HD_MSG_CERTAIN,    /* the loop is certain: the worker publishes its deferred reports */
     HD_MSG_WAITS,      /* the recogniser has work for the worker */
     HD_MSG_CPU_START,  /* the process was over its CPU limit: the worker finds the thread that used most */
-    HD_MSG_CPU_SAMPLE, /* a sample as with SAMPLE, of cpu_thread, which is a watched thread */
-    HD_MSG_CPU_READ,   /* cpu_thread is not watched: the worker reads its stack, if that thread waits */
+    HD_MSG_CPU_SAMPLE, /* like SAMPLE, of the thread channel.cpu_thread, which is watched */
+    /* the thread channel.cpu_thread is not watched: the worker reads that thread's stack, if the thread is
+     * blocked */
+    HD_MSG_CPU_READ,
     HD_MSG_CPU_REPORT, /* the process was over its CPU limit for a second period */
     HD_MSG_CPU_DROP,   /* the process was below its CPU limit in the second period */
     HD_MSG_STOP,       /* the last message: the worker finishes */
@@ -33,7 +37,7 @@ enum hd_message_type {
 
 /* The cost of watching so far. */
 struct hd_message_cost {
-    /* costs of captures of the loop's thread; pause_max_ns is of this turn only */
+    /* the cost of all captures of the loop's thread; only its pause_max_ns is for this turn */
     struct hd_capture_cost captures;
     uint64_t cpu_ns;      /* CPU time of the monitor thread */
     uint64_t late_max_ns; /* the most by which a look in this turn was late */
@@ -53,14 +57,16 @@ struct hd_message {
     uint8_t state; /* hangdog_state of the program; set with TRACK and OPEN */
     /* hangdog_activity of the loop; set with TRACK and OPEN; HANGDOG_EXIT if the turn is over already */
     uint8_t activity;
-    uint32_t generation;  /* the slot's generation, which differs if another watch has the slot now */
+    /* the generation of the watch that the message is about; the slot may have another watch by now */
+    uint32_t generation;
     hd_thread_id thread;  /* the loop's thread; set with TRACK */
     uint64_t at_ns;       /* when the message's event happened; with TRACK: when the turn started */
     uint64_t start_ticks; /* when the turn started; set with SAMPLE and OPEN, to identify the turn */
     uint64_t duration_ns; /* how long the turn has lasted; set with TRACK, OPEN and the turn's end */
     uint64_t excluded_ns, threshold_ns;
     uint64_t process_cpu_ns; /* CPU time of the process when the turn had lasted duration_ns; 0: not known */
-    /* statistics at the time when the monitor first saw the turn (with TRACK), or when the turn ended */
+    /* statistics of the loop's thread: with TRACK, when the monitor first saw the turn; with END, FRAME and
+     * FORGET, when the turn ended */
     struct hd_message_sched thread_sched;
     struct hd_message_cost cost;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Functions of other rooms that the monitor and the worker call. They are set before Hangdog starts, and do
- * not change until it stops. If a function is NULL, the monitor and the worker leave its work out.
+ * not change until it stops. If a function is NULL, the monitor and the worker do without it.
  */
 #ifndef HD_PORTS_H
 #define HD_PORTS_H
@@ -20,8 +20,9 @@ struct hd_ports {
     /* hd_live_answer, which the worker calls. NULL in the preload, because no thread of the program requests
      * a live report there. */
     void (*live)(struct hd_worker *worker);
-    /* The monitor calls it just before monitor and worker end, because they cannot give up a right that the
-     * main thread has given up. `filtered`: the reason is a seccomp filter of the main thread. */
+    /* The monitor calls this function just before monitor and worker end. They end because one of them cannot
+     * give up a right that the main thread has given up. `filtered`: the reason is a seccomp filter of the
+     * main thread. */
     void (*exceeds)(bool filtered);
 };
 

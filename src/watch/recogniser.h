@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The functions of the recogniser that the monitor and the worker call. The preload sets these functions,
- * because its programs do not mark their loops. So the recogniser and the two threads include no headers of
- * each other.
+ * because programs under the preload do not mark their loops. The functions are pointers, so that the
+ * recogniser and the two threads include no headers of each other.
  */
 #ifndef HD_RECOGNISER_H
 #define HD_RECOGNISER_H
@@ -19,7 +19,7 @@ struct hd_loop_verdict {
     uint32_t generation;
     enum hd_loop_word {
         HD_LOOP_CERTAIN, /* the loop is certain: the worker publishes its deferred reports */
-        HD_LOOP_ANOTHER, /* another wait is the loop's: deferred reports are withdrawn */
+        HD_LOOP_ANOTHER, /* another wait is the loop's own: the worker withdraws the deferred reports */
     } word;
 };
 
@@ -35,15 +35,17 @@ struct hd_stack_tools {
     void *worker;
 };
 
-/* A question of the worker about a sample that found the loop's thread blocked, and the recogniser's
- * answer. */
+/* The worker's message to the recogniser about a sample that found the loop's thread blocked. If `in_turn` is
+ * true, the recogniser answers by `epoll`. */
 struct hd_blocked {
     uint64_t sp;    /* the thread's stack pointer */
     uint32_t depth; /* the number of frames on the thread's whole stack */
-    /* the question: may the thread wait until it is the one to serve the loop's epoll instance? */
+    /* true: the worker asks whether the thread may belong to a pool, in which one thread at a time serves the
+     * loop's epoll instance */
     bool in_turn;
-    int32_t epoll; /* the answer: the descriptor of that epoll instance; -1: no */
-    bool served;   /* true in a second call, if another thread serves the loop meanwhile */
+    /* the answer: the descriptor of the pool's epoll instance; -1: the recogniser knows no such pool */
+    int32_t epoll;
+    bool served; /* true in a second call, if another thread serves the loop while this thread is blocked */
 };
 
 /* All members are NULL if the program marks its loops itself. */
@@ -51,7 +53,7 @@ struct hd_recogniser {
     bool (*due)(void *ctx, uint64_t now_ns); /* whether there is work for `judge`; on the monitor thread */
     /* Finds the verdicts of new waits. On the worker thread. */
     void (*judge)(void *ctx, const struct hd_stack_tools *tools);
-    /* Answers the question about a blocked thread. On the worker thread. */
+    /* Takes the facts about a blocked thread, and answers if `in_turn` is true. On the worker thread. */
     void (*blocked)(void *ctx, const struct hd_loop *loop, struct hd_blocked *how);
     void *ctx;
 };

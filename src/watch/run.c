@@ -5,9 +5,9 @@
 
 #include "watch/futex.h"
 
-/* The only static variables: a forked child has the parent's values. The phase is of the process `pid`, and
- * both halves change in one atomic step. So if two threads of a child make the first call there, the second
- * one finds the change of the first. */
+/* A forked child starts with its parent's values of these static variables. So the phase is valid only in the
+ * process `pid`. Phase and pid change in one atomic step. So if two threads of a child start Hangdog at the
+ * same time, the second one sees the change by the first. */
 static union {
     _Atomic uint64_t both;
     struct {
@@ -46,10 +46,10 @@ void hd_run_end_change(enum hd_run_phase now) {
     hd_futex_wake_all(&change.half.phase);
 }
 
-/* A forked child has no run of its own. The stored process number shows that, because it is the parent's. In
- * a PID namespace the two numbers may be equal, but then the run's memory is wiped. A start by another
- * thread zeroes that memory too. So hd_run_is_alive() is checked again after this thread has stored
- * CHANGING. */
+/* A forked child has no run of its own. The stored process number, which is the parent's, shows that. In a
+ * PID namespace parent and child may have equal numbers. Then hd_run_is_alive() shows it, because the kernel
+ * has wiped the run's memory. A start by another thread makes that function return false for a while too. So
+ * this thread calls it again after it has stored CHANGING. */
 int hd_run_start_change(bool starts, uint64_t until_ns) {
     uint64_t mine = ours(HD_PHASE_CHANGING);
     for (;;) {

@@ -18,10 +18,10 @@
 #include "watch/settings.h"
 #include "watch/watch.h"
 
-/* The longest that one public call waits in all: for other public calls, then for the monitor or the
+/* The longest time that one public call waits in all: for other public calls, then for the monitor or the
  * worker. */
 #define HD_CALL_NS (90 * HD_NS_PER_MS)
-/* The longest that a call waits until the monitor and the worker have opened their files. */
+/* The longest time that a call waits until the monitor and the worker have opened their files. */
 #define HD_READY_NS (20 * HD_NS_PER_MS)
 
 enum hd_run_thread {
@@ -32,9 +32,11 @@ enum hd_run_thread {
 
 /* How Hangdog stops. */
 struct hd_channel_stop {
-    _Atomic bool requested; /* set by the program, or by the monitor when it calls ports.exceeds */
-    _Atomic bool at_exit;   /* true: the stop comes from the end of the process */
-    /* true once the monitor closes all watches: a thread that adds a watch later takes it back itself */
+    /* true: Hangdog is to stop. Set by the program, or by the monitor before it calls ports.exceeds */
+    _Atomic bool requested;
+    _Atomic bool at_exit; /* true: the stop comes from the end of the process */
+    /* true once the monitor closes all watches: a thread that adds a watch after that takes the watch back
+     * itself */
     _Atomic bool watches_closed;
     _Atomic bool worker_left;     /* true: the stop returned before the worker had finished */
     _Atomic uint32_t worker_done; /* a futex word: 1 once the worker has finished */
@@ -73,19 +75,22 @@ struct hd_channel {
     struct hd_channel_threads threads;
     struct hd_channel_follow follow;
 
-    /* Only the worker sets these five. */
+    /* Only the worker sets these five members. */
     _Atomic uint64_t worker_cpu_ns;
-    _Atomic uint64_t open_start_ns;  /* when the turn started that the record has as open hang */
-    _Atomic uint32_t open_loop;      /* the slot of that turn's watch */
-    _Atomic int kept_fd;             /* descriptor of settings.kept_file in the worker, plus 1; 0: none */
-    _Atomic hd_thread_id cpu_thread; /* the thread that the CPU monitor samples, or none */
+    /* start of the turn whose hang was opened last in the record */
+    _Atomic uint64_t open_start_ns;
+    _Atomic uint32_t open_loop; /* the slot of that turn's watch */
+    _Atomic int kept_fd;        /* descriptor of settings.kept_file in the worker, plus 1; 0: none */
+    /* the thread that used most CPU time, which the monitor samples; or none */
+    _Atomic hd_thread_id cpu_thread;
 
     struct hd_live_request live;
     struct hd_events events;
     struct hd_ring ring;
 };
 
-/* The order of members matters: the next start zeroes all before watches.entering, and nothing behind. */
+/* The order of members matters: the next start zeroes all members before watches.entering, and no member
+ * after it. */
 struct hd_run {
     struct hd_settings settings;
     struct hd_ports ports;
@@ -114,26 +119,26 @@ enum hd_run_phase {
     HD_PHASE_RUNNING
 };
 
-/* Returns the run of this process. NULL: there is none, or a thread starts or stops it. Any thread;
+/* Returns the run of this process. NULL: there is none, or a thread is starting or stopping it. Any thread;
  * async-signal-safe. */
 struct hd_run *hd_run_current(void);
 /* Returns the newest run, even if it has stopped: its memory stays. NULL: Hangdog never started. */
 struct hd_run *hd_run_last(void);
 void hd_run_set(struct hd_run *r);
-/* Whether the newest run is of this process. False in a forked child, where the kernel has wiped the run's
- * memory. Makes no system call, because the child may be under a seccomp filter. */
+/* Whether the newest run belongs to this process. False in a forked child, where the kernel has wiped the
+ * run's memory. Makes no system call, because the child may be under a seccomp filter. */
 bool hd_run_is_alive(void);
 
-/* Waits until no other thread starts or stops Hangdog, and lets the calling thread do so. Returns the phase
- * before the call. Returns -EBUSY if another thread is still not finished at `until_ns`. Returns -EALREADY
- * if `starts` is true and Hangdog is running. */
+/* Waits until no other thread is starting or stopping Hangdog, and reserves the next start or stop for the
+ * calling thread. Returns the phase before the call. Returns -EBUSY if another thread is still not finished
+ * at `until_ns`. Returns -EALREADY if `starts` is true and Hangdog is running. */
 int hd_run_start_change(bool starts, uint64_t until_ns);
 /* Ends the start or stop: stores the phase `now`, and lets other threads start or stop. */
 void hd_run_end_change(enum hd_run_phase now);
 
-/* Whether `r` is running, and no thread stops it. */
+/* Whether `r` is running, and no thread is stopping it. */
 bool hd_run_has(const struct hd_run *r);
-/* Waits until no thread starts or stops Hangdog, at most until `until_ns`. */
+/* Waits until no thread is starting or stopping Hangdog, at most until `until_ns`. */
 void hd_run_wait_changed(uint64_t until_ns);
 
 /* ---- waking and waiting --------------------------------------------------------------------- */

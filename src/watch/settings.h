@@ -16,17 +16,19 @@
 #define HD_INTERVAL_MIN_NS (1 * HD_NS_PER_MS)
 #define HD_INTERVAL_MAX_NS (1 * HD_NS_PER_S)
 
-/* In the library: if the program watches its first loop later than this, the time before was no launch. */
+/* In the library: if the program watches its first loop later than this after Hangdog's start, the time
+ * before was no launch. */
 #define HD_LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 
 struct hd_settings {
     /* control/instance_limits.c changes these two while Hangdog runs. */
     _Atomic uint64_t interval_ns; /* the time between samples */
     _Atomic uint64_t threshold_ns[HANGDOG_STATES];
-    /* the upper bound of all thresholds, so that a report is written before systemd's watchdog kills */
+    /* the upper bound of all thresholds, so that a report is written before systemd's watchdog kills the
+     * program */
     uint64_t threshold_max_ns;
     uint64_t frame_period_ns; /* the time between two refreshes of the display */
-    uint64_t frame_drop_ns;   /* a frame that takes so long gets a report; 0: no frame gets one */
+    uint64_t frame_drop_ns;   /* a frame that takes this long gets a report; 0: no frame gets one */
     uint64_t ping_period_ns;
     uint32_t reports_per_day, reports_per_fingerprint, spool_reports;
     int signal;
@@ -38,10 +40,10 @@ struct hd_settings {
     bool without_paths;        /* true: reports have no paths and no peers */
     bool deferred;             /* true in the preload: reports are deferred until their loop is certain */
     uint64_t sample_launch_ns; /* the age from which a launch is no longer sampled; 0: no limit */
-    /* if the loop is recognised after this time, there was no launch; 0: no limit */
+    /* if the loop is recognised later than this after the start, there was no launch; 0: no limit */
     uint64_t launch_known_ns;
-    /* a record that several processes share, so that one of them writes about a failed spool to the system's
-     * journal; NULL: none writes */
+    /* A record that several processes share. By it, only one of them writes about a failed spool to the
+     * system's journal. NULL: none of them writes. */
     struct hd_record *journal;
     struct hd_outbox *outbox;       /* takes the reports that the process may not write itself; NULL: none */
     char runtime[HD_RECORD_STRING]; /* a folder in memory (tmpfs) for the fatal marker; empty: none */

@@ -38,7 +38,8 @@ struct hd_watch {
     _Atomic uint64_t since_ns; /* when the watch started; its first turn may have started before */
     /* the memory with which the thread answers signals; NULL: another watch of this thread has it */
     void *thread_memory;
-    /* the thread memory of an earlier watch that the monitor closed too late; the next watch takes it */
+    /* The thread memory of an earlier watch. It is here if that watch's thread stopped waiting for the
+     * monitor to close the watch. The next watch takes this memory. */
     void *_Atomic left;
     struct hd_mailbox *mailbox;   /* in `thread_memory`; NULL: another watch of this thread has it */
     struct hd_ping *_Atomic ping; /* the loop's pings (control/ping.c); NULL: there are none */
@@ -71,8 +72,8 @@ struct hd_watch_table {
 /* Returns the watch in a slot, which must be below hd_watch_slots(). */
 struct hd_watch *hd_watch_at(const struct hd_watch_table *t, unsigned index);
 
-/* Returns the monitor's memory for the block of this slot. Not for the first block, for which the monitor
- * has memory of its own. */
+/* Returns the monitor's memory for the block of this slot. Do not call it for the first block, for which the
+ * monitor has memory of its own. */
 void *hd_watch_monitor_memory(const struct hd_watch_table *t, unsigned index);
 
 /* Returns the number of slots that have ever had a watch. Read no slot from this number on: its memory is
@@ -85,8 +86,8 @@ static inline unsigned hd_watch_slots(const struct hd_watch_table *t) {
  * NULL: there is no further one. */
 struct hd_watch *hd_watch_next_on(const struct hd_watch_table *t, unsigned *i);
 
-/* Returns the watch of this thread that is ON. NULL: there is none. On the monitor thread or the worker
- * thread. */
+/* Returns the watch that belongs to this thread and is ON. NULL: there is none. On the monitor thread or the
+ * worker thread. */
 struct hd_watch *hd_watch_of_thread(const struct hd_watch_table *t, hd_thread_id thread);
 
 /* Claims a free slot, and allocates its block if that is a new one. NULL: there is no free slot, or no

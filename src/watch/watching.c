@@ -24,7 +24,7 @@ static bool is_this_thread(hd_thread_id thread) {
     return hd_thread_id_equal(thread, hd_thread_id_self());
 }
 
-/* Frees the memory of a watch of the calling thread that the monitor has closed. */
+/* If the monitor has closed a watch of the calling thread, frees that watch's thread memory. */
 static void give_left_over(void) {
     void *memory = hd_capture_thread_leave_closed();
     if (memory != NULL) {
@@ -38,13 +38,13 @@ void hd_watch_leave_stopped(void) {
     give_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
     if (own != NULL && is_this_thread(own->thread)) {
-        /* the monitor has not closed this watch yet, so its memory is never freed */
+        /* the monitor has not closed this watch yet, so the watch's thread memory is never freed */
         (void)hd_capture_thread_leave(own);
     }
 }
 
-/* When the first turn of the calling thread started. The main thread launches from Hangdog's start until a
- * loop is idle. */
+/* Returns when the first turn of the calling thread started. That is Hangdog's start for the main thread, if
+ * the launch is not over; else now. */
 static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     uint64_t started_ns = r->record->options.started_ns;
     bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&r->record->turns.launch_ns) == 0;
@@ -149,8 +149,8 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
     }
 }
 
-/* Waits until the monitor has closed the watch and marked its mailbox. Returns false if the time is over
- * before. */
+/* Waits until the monitor has closed the watch and its mailbox. Returns false if that takes longer than
+ * HD_CALL_NS. */
 static bool wait_closed(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = atomic_load(&w->use);
     while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
@@ -173,7 +173,7 @@ static void remove_watch(struct hd_run *r, struct hd_watch *w) {
     }
     struct hd_mailbox *mailbox = memory != NULL ? hd_capture_own_mailbox() : NULL;
     if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
-        return; /* the signal handler runs on that memory, which is never freed then */
+        return; /* the signal handler runs on that memory now, so the memory is never freed */
     }
     /* the slot's next watch takes this memory; the memory that an earlier watch left there is not in use */
     memory = atomic_exchange(&w->left, memory);

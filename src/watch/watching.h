@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adds and removes watches, on the program's threads. A call may come at any moment, and takes less than 100
- * ms. It allocates the memory with which a watched thread answers a signal.
+ * Adds and removes watches, on the program's threads. A call may come at any moment, and takes less than
+ * 100 ms. hd_watch_add allocates the memory with which a watched thread answers a signal.
  */
 #ifndef HD_WATCHING_H
 #define HD_WATCHING_H
@@ -14,8 +14,8 @@
 #define HD_SINCE_LAUNCH 0
 struct hd_watch *hd_watch_add(struct hd_run *r, const char *name, uint64_t threshold_ns, uint64_t start_ns);
 
-/* From here to hd_watch_leave() no start zeroes the watches. Returns false if Hangdog has stopped: then call
- * no hd_watch_leave(). */
+/* From here to hd_watch_leave() no start zeroes the watches. Returns false if Hangdog has stopped: then do
+ * not call hd_watch_leave(). */
 bool hd_watch_enter(struct hd_run *r);
 void hd_watch_leave(struct hd_run *r);
 
