@@ -96,9 +96,9 @@ struct hd_peer_seen {
 
 /* The facts of one sample. */
 struct hd_probe {
-    uint64_t for_ns;    /* the time that the sample stands for: from this sample to the next one */
-    uint64_t cpu_ns;    /* by how much the thread's CPU time grew in that time */
-    uint64_t delay_ns;  /* by how much the thread's total wait for a CPU grew in that time */
+    uint64_t for_ns;    /* the time that the sample stands for, from this sample to the next one */
+    uint64_t cpu_ns;    /* by how much the thread's CPU time grew between these samples */
+    uint64_t delay_ns;  /* by how much the thread's total wait for a CPU grew between these samples */
     int32_t syscall_nr; /* HD_SYSCALL_NONE: the thread is in no system call */
     uint8_t state;      /* enum hd_run_state */
     uint8_t collector;  /* enum hd_collector */

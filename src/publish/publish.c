@@ -45,8 +45,8 @@ static void update_marker(struct hd_publisher *p, struct hd_turn *turn, bool ove
 
 /* ---- caps ------------------------------------------------------------------------------------- */
 
-/* True: the cap for a day allows one more report. The count comes from the spool, so a restart of the
- * program does not reset it. */
+/* True: the cap for a day allows one more report. The count comes from the spool, so a restart of the program
+ * does not reset the count. */
 static bool day_allows(struct hd_publisher *p) {
     uint32_t per_day = p->run->settings.reports_per_day;
     uint64_t now_ns = hd_os_now_ns();

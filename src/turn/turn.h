@@ -100,8 +100,8 @@ struct hd_turn_samples {
     /* time in which the thread was blocked between samples that found it running, and which is not charged to
      * a wait yet */
     uint64_t between_ns;
-    /* for how long the thread waited for a CPU, less the time for which the timeline already shows it waiting
-     * for one */
+    /* for how long the thread waited for a CPU, less the time that the timeline already shows as a wait for a
+     * CPU */
     int64_t starved_ns;
 };
 

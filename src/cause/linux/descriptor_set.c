@@ -121,7 +121,7 @@ void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const s
             d->kind = (uint8_t)kind;
             kept = d->inode;
         } else if (kind == d->kind && d->inode != kept) {
-            kept = 0; /* several descriptors of this kind, so no single peer */
+            kept = 0; /* because several descriptors are of this kind, so there is no single peer */
         }
     }
     if (events && d->kind == HD_FD_PROCESS) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * In a thread pool, one free thread waits for events at the loop's epoll instance. The other free threads
- * wait for a lock until they may do so: such a wait is no hang. On the worker thread.
+ * wait for a lock until they may wait there too. A wait for that lock is no hang. On the worker thread.
  */
 #include "worker/blocked.h"
 
@@ -14,9 +14,10 @@
 
 #define SERVERS_MAX 64 /* largest number of threads whose system calls are read; each takes about 4 us */
 
-/* A shell that waits for a command has given the terminal to a child, so its wait is not the loop's own. But
- * the worker reads which process has the terminal only after the sample. True: what the worker read is valid
- * for the sample too. Either this process has no terminal, or the thread has not run since the sample. */
+/* A shell that waits for a command has given the terminal to a child, so the shell's wait is not the loop's
+ * own. But the worker reads which process has the terminal only after the sample. True: what the worker read
+ * is valid for the sample too. Either this process has no terminal, or the thread has not run since the
+ * sample. */
 static bool is_of_now(const struct hd_probe_context *probe, const struct hd_turn *turn,
                       const struct hd_capture *c) {
     return hd_own_terminal(probe->proc_fd) == 0 || hd_threads_has_not_run(turn->loop.thread, &c->sched);
@@ -84,8 +85,8 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);
     }
-    /* The next sample must be checked if another thread may serve the loop by then. In a launch the next
-     * sample must always be checked, because the loop's call site may become known by then. */
+    /* The next sample must be checked if another thread may serve the loop by then. In a launch it must be
+     * checked even if the loop's call site is unknown, because that may become known by then. */
     may &= !how.served && (how.epoll >= 0 || turn->state == HANGDOG_STATE_LAUNCH);
     atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;
