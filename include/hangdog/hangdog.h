@@ -3,8 +3,9 @@
  * @file
  * Hangdog: a watchdog for hangs.
  *
- * It watches the event loops of this process. When a thread stops answering, Hangdog writes a report: which
- * code was in the way, for how long, and why.
+ * Hangdog watches the event loops of this process. A loop that works too long between two waits does not
+ * answer its user: that is a hang. Hangdog then writes a report that says which code ran, for how long, and
+ * why.
  *
  * @code
  * hangdog_start(NULL);
@@ -17,11 +18,14 @@
  * }
  * @endcode
  *
- * - **Units**: times are nanoseconds.
+ * - **Units**: times are nanoseconds, sizes are bytes.
+ *
  * - **Errors**: a function returns 0 or a negative errno value unless it says otherwise. A failure changes
  *   nothing. No function aborts, prints or exits.
- * - **Threads**: any thread may call a function unless it says otherwise.
- * - **Signals**: no function may be called from a signal handler unless it says that it is async-signal-safe.
+ *
+ * - **Threads**: any thread may call a function unless its page says otherwise.
+ *
+ * - **Signals**: a signal handler may only call a function whose page says "async-signal-safe".
  */
 #ifndef HANGDOG_H
 #define HANGDOG_H
@@ -33,9 +37,9 @@
 extern "C" {
 #endif
 
-#define HANGDOG_VERSION_MAJOR 0 /**< Grows with a change that old callers notice. */
+#define HANGDOG_VERSION_MAJOR 0 /**< Grows with each incompatible change. */
 #define HANGDOG_VERSION_MINOR 1 /**< Grows with a new function. */
-#define HANGDOG_VERSION_PATCH 0 /**< Grows with a repair. */
+#define HANGDOG_VERSION_PATCH 0 /**< Grows with each repair. */
 #define HANGDOG_VERSION "0.1.0" /**< The version of this header, as text. */
 
 /** @cond */
@@ -46,35 +50,38 @@ extern "C" {
 #endif
 /** @endcond */
 
-/** The version of the library in use, as "0.1.0". Async-signal-safe. */
+/** Returns the version of the library that runs, such as "0.1.0". Async-signal-safe. */
 HANGDOG_API const char *hangdog_version(void);
 
-/** The points of a turn, in the order of CFRunLoopActivity. */
+/** The points of a turn, which is the work of a loop between two waits. In the order of CFRunLoopActivity. */
 typedef enum hangdog_activity {
-    /** Running: the loop was entered, and a turn starts. */
+    /** The loop was entered: a turn starts. */
     HANGDOG_ENTRY = 0,
-    /** Running. A turn starts where the loop came round without waiting. */
+    /** The loop looks at its timers. If it has not waited since its last turn, a turn starts. */
     HANGDOG_BEFORE_TIMERS = 1,
-    /** Running. */
+    /** The loop looks at its event sources. The turn continues. */
     HANGDOG_BEFORE_SOURCES = 2,
-    /** Idle: the turn ends. */
+    /** The loop is about to wait: the turn ends, and the loop is idle. */
     HANGDOG_BEFORE_WAITING = 3,
-    /** Running: a turn starts. */
+    /** The loop's wait has returned: a turn starts. */
     HANGDOG_AFTER_WAITING = 4,
-    /** Idle: the loop was left. A loop that marks its entry marks its exit too, or a later entry counts as a
-     * nested loop's. */
+    /** The loop was left: the turn ends, and the loop is idle. After a nested loop, a turn of the outer loop
+     * starts. If you mark the entry, mark the exit too: without it, the next entry counts as that of a nested
+     * loop. */
     HANGDOG_EXIT = 5,
 } hangdog_activity;
 
-/** The program's state for its user. Each state has a threshold of its own. */
+/** The program's state, as its user sees it. Each state has a separate threshold, above which a turn is a
+ * hang. */
 typedef enum hangdog_state {
-    /** From hangdog_start() to the loop's first idle. The library leaves it by itself. A loop of another
-     * thread than the main one launches from its watch on. So does one that is watched more than 5 minutes
-     * later. A loop that is watched when another was idle has no launch. */
+    /** The program starts. The library sets and leaves this state for each loop. A launch lasts from
+     * hangdog_start() until the loop is idle for the first time. It lasts from hangdog_loop_watch() instead
+     * if the thread is not the main thread, or if the call comes more than 5 minutes after the start. A loop
+     * has no launch if another loop was idle before the watch. */
     HANGDOG_STATE_LAUNCH = 0,
-    /** A user waits for the program. */
+    /** The user works with the program and waits for its answers. */
     HANGDOG_STATE_FOREGROUND = 1,
-    /** No user waits. */
+    /** No user waits for the program. */
     HANGDOG_STATE_BACKGROUND = 2,
     /** The program returns to the foreground. */
     HANGDOG_STATE_RESUME = 3,
@@ -86,388 +93,419 @@ typedef enum hangdog_state {
 /** The number of states. */
 #define HANGDOG_STATES 6
 
-/** Options of hangdog_start(). Set `size`; zero in any other member means its default. Strings are copied. */
+/** Options of hangdog_start(). Set `size`. A member that is 0 or NULL has its default. hangdog_start() copies
+ * the strings. */
 typedef struct hangdog_options {
     /** sizeof(hangdog_options). */
     size_t size;
-    /** Default: the program's base name. */
+    /** The program's name in reports. Default: the base name of the executable file. */
     const char *app_name;
-    /** Default: none. */
+    /** The program's version in reports. Default: none. */
     const char *app_version;
-    /** "production", "beta" ...; default: none. */
+    /** Where the program runs, such as "production" or "beta", in reports. Default: none. */
     const char *environment;
-    /** Folder of reports. Default: hangdog/APP in $XDG_STATE_HOME, else in $HOME/.local/state, else in
-     * $STATE_DIRECTORY (of a systemd service). `hangdog list` reads there. A slash in APP becomes a _. Where
-     * none of these is an absolute path, there are no reports. */
+    /** The folder for reports. Default: hangdog/APP in $XDG_STATE_HOME, else in $HOME/.local/state, else in
+     * $STATE_DIRECTORY (of a systemd service), where `hangdog list` looks too. APP is `app_name` with _ for
+     * each slash. If none of these variables has an absolute path, Hangdog writes no reports. */
     const char *spool;
-    /** Between samples: 1 ms to 1 s; default 50 ms. */
+    /** The time between two samples of a thread, in nanoseconds: 1 ms to 1 s; default 50 ms. */
     uint64_t interval_ns;
-    /** By hangdog_state; defaults 10, 2, 3, 3, 3, 3 s. */
+    /** The threshold of each hangdog_state, in nanoseconds. A longer turn is a hang. Defaults: 10, 2, 3, 3, 3
+     * and 3 seconds. */
     uint64_t threshold_ns[HANGDOG_STATES];
-    /** Without sessions; default 100. UINT32_MAX: no limit. */
+    /** The most reports of a day, session reports not counted; default 100. UINT32_MAX: no limit. */
     uint32_t reports_per_day;
-    /** At once, and one more every 10 minutes; default 5. UINT32_MAX: no limit. */
+    /** The most reports of hangs with the same cause in the same functions; default 5. Each 10 minutes allow
+     * one more. UINT32_MAX: no limit. */
     uint32_t reports_per_fingerprint;
-    /** Files kept, of 256 MiB in all; default 500. UINT32_MAX: any number. */
+    /** The most files that the folder keeps; default 500. UINT32_MAX: no limit. All files together have at
+     * most 256 MiB. */
     uint32_t spool_reports;
-    /** Samples a running thread; default SIGURG. Only SIGURG, SIGCHLD and SIGWINCH: the default action of
-     * each is to be ignored. */
+    /** The signal by which Hangdog samples a running thread: SIGURG (default), SIGCHLD or SIGWINCH. The
+     * kernel ignores these by default, so that a late signal does no harm. */
     int signal;
-    /** Not 0: reports have no peers, no files that a call waited for and no texts of exceptions. Code files
-     * outside of /usr, /lib and /opt have their base names only. */
+    /** Not 0: reports omit peers, files that a call waited for, and texts of exceptions. They have only the
+     * base names of code files outside of /usr, /lib and /opt. */
     int without_paths;
-    /** Not 0: a crash (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP) has a report. A signal that has a
-     * handler already keeps it. The crash then happens as it would have, core dump included, up to 3 s later.
-     */
+    /** Not 0: Hangdog reports crashes by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV and SIGTRAP. It leaves a
+     * signal that has a handler already. The report delays the crash by at most 3 s and changes nothing else:
+     * there is still a core dump. */
     int crash;
-    /** Refreshes of the display in a second, 1 to 1000; default 60. A frame is late that takes half a refresh
-     * more than one. For hangdog_frame(). */
+    /** For hangdog_frame(): the display's refreshes per second, 1 to 1000; default 60. A frame is late if it
+     * takes more than 1.5 refreshes. */
     uint32_t display_hz;
-    /** A frame that takes so long has a report of the kind `frame-drop`, with its stack. Below the threshold
-     * of a hang; at 0 there are no such reports. */
+    /** For hangdog_frame(): a frame that takes so many nanoseconds has a report of the kind `frame-drop`,
+     * with its stack. Set it below the threshold of a hang. Default 0: no such reports. */
     uint64_t frame_drop_ns;
-    /** Not 0: the CPU monitor. A process that uses more than 80 % of a CPU for two such periods has a `cpu`
-     * report of its busiest thread, and then none for 20 periods. 100 ms to 1 h; 3 s is usual. Default: off.
-     */
+    /** The period of the CPU monitor, in nanoseconds: 100 ms to 1 h; 3 s is usual. Default 0: no CPU monitor.
+     * If the process uses more than 80 % of a CPU for two periods, Hangdog writes a `cpu` report. It has the
+     * stack of the busiest thread. For the next 20 periods there is no other one. */
     uint64_t cpu_period_ns;
-    /** Between two pings of hangdog_watch_ping(): 1 ms to 60 s; default 500 ms. */
+    /** The time between two pings of hangdog_watch_ping(), in nanoseconds: 1 ms to 60 s; default 500 ms. */
     uint64_t ping_period_ns;
-    /** Not 0: answers systemd's watchdog (WatchdogSec=) in place of the program, from the start to the stop.
-     * Each quarter of that time WATCHDOG=1 is sent, but not while a loop hangs. A seccomp filter must allow
-     * connect.
-     */
+    /** Not 0: Hangdog answers systemd's watchdog (WatchdogSec=) for the program, from the start to the stop.
+     * It sends WATCHDOG=1 four times in that time, except while a loop hangs. A seccomp filter must allow
+     * connect. */
     int keep_alive;
 } hangdog_options;
 
 /**
- * Starts the monitor of this process: two threads, at most 1 MiB of memory. Takes less than 100 ms.
+ * Starts Hangdog in this process: two threads, the monitor and the worker, and at most 1 MiB of memory. Takes
+ * less than 100 ms.
  *
- * A forked child is not watched, and marks by its parent's handles do nothing. The child may start a monitor
- * of its own and watch its loops anew.
+ * A forked child is not watched. In the child, marks by its parent's handles do nothing. The child may call
+ * hangdog_start() and watch its loops anew.
  *
- * A signal handler of ours stays from then on, also after a stop, so the code may not be unloaded.
- * libhangdog.so never is. Link a plug-in that contains libhangdog.a with -Wl,-z,nodelete.
+ * Hangdog's signal handler stays installed, even after a stop. So the program must never unload Hangdog's
+ * code. The linker flags of libhangdog.so prevent that. Link a plug-in that contains libhangdog.a with
+ * -Wl,-z,nodelete.
  *
- * A spool that cannot be written is no error: there are no reports then.
+ * If Hangdog cannot write to the folder for reports (`spool`), the call succeeds, and there are no reports.
  *
- * Capabilities and new privileges that the main thread gives up later, our threads give up within two
- * seconds. If it changes its user for itself alone (setresuid by its number), or installs a seccomp filter,
- * the watch ends. Our threads stay outside of Landlock and of namespaces: start after these.
+ * If the main thread gives up capabilities later, or sets no_new_privs, Hangdog's threads do the same within
+ * 2 s. The watch ends if the main thread installs a seccomp filter. It ends too if the main thread changes
+ * its user by a direct system call, which does not change the user of other threads. Call hangdog_start()
+ * after the program enters Landlock or a namespace, because Hangdog's threads do not follow there.
  *
  * @param options NULL: all defaults.
- * @retval 0 It runs.
- * @retval -EALREADY It ran already.
- * @retval -EBUSY Another thread starts or stops it.
- * @retval -EINVAL An option is out of its range.
- * @retval -ENAMETOOLONG A string has no room.
- * @retval -ENOMEM No memory.
- * @retval -EAGAIN No thread could be made.
- * @retval -EPERM Our threads may have no descriptor table of their own, which would keep ours apart from the
- * program's: a container's seccomp profile must allow close_range, and before Linux 5.9 unshare.
- * @retval -ENOSYS The same: the kernel lacks the call.
+ * @retval 0 Hangdog runs.
+ * @retval -EALREADY Hangdog ran already.
+ * @retval -EBUSY Another thread starts or stops Hangdog.
+ * @retval -EINVAL An option is out of range.
+ * @retval -ENAMETOOLONG A string is too long.
+ * @retval -ENOMEM There is not enough memory.
+ * @retval -EAGAIN The system cannot create a thread.
+ * @retval -EPERM Hangdog's threads may not get a private descriptor table, which keeps their descriptors out
+ * of the program's table. A container's seccomp profile must allow close_range; before Linux 5.9, unshare.
+ * @retval -ENOSYS The kernel lacks the system call for a private descriptor table.
  */
 HANGDOG_API int hangdog_start(const hangdog_options *options);
 
 /**
- * Stops the monitor and writes the session report. Takes less than 100 ms: a worker that is stuck at a disk
- * is abandoned. Watched loops become unwatched. Their handles stay valid until the next start, and their
- * marks do nothing.
+ * Stops Hangdog and writes the session report. Takes less than 100 ms, even if a disk blocks Hangdog's
+ * worker: the worker is abandoned then. The watch of all loops ends. Their handles stay valid until the next
+ * start, and marks by them do nothing.
  *
- * @retval 0 It is stopped, also where it did not run.
- * @retval -EBUSY Another thread starts or stops it.
+ * @retval 0 Hangdog does not run any more, or did not run.
+ * @retval -EBUSY Another thread starts or stops Hangdog.
  */
 HANGDOG_API int hangdog_stop(void);
 
 /** The form of hangdog_report_now(). */
 typedef enum hangdog_form {
-    /** A report of kind `live`, as docs/report.schema.json describes it. `hangdog show FILE` adds names. */
+    /** JSON: a report of the kind `live`, by docs/report.schema.json. `hangdog show FILE` adds function
+     * names. */
     HANGDOG_FORM_JSON = 0,
-    /** A line for each thread, and its functions below it: places in modules, and functions of scripts. */
+    /** Text: a line for each thread, and below it the thread's functions, as offsets in modules or as names
+     * of script functions. */
     HANGDOG_FORM_TEXT = 1,
 } hangdog_form;
 
 /**
- * Writes a report of the process as it is now: each thread but Hangdog's own, its state, its stack, and the
- * thread whose lock it waits for. A loop may hang meanwhile, also while it has locks of the C library.
+ * Writes a report of the process as it is now. The report has each thread except for Hangdog's: its state,
+ * its stack, and the thread whose lock it waits for. Works while a loop hangs, even while the loop has locks
+ * of the C library.
  *
- * Any thread may call it, also that of a loop. Calls from several threads wait for each other. It may not be
- * called from a signal handler. No thread is stopped or signalled. A thread that computes has no stack, but
- * for a loop's whose turn is sampled: that has its newest sample. It takes some 30 ms and 2 s at most, or as
- * long as the machine does not let Hangdog's thread run.
+ * Any thread may call this function, also the thread of a loop, but no signal handler may. Calls of several
+ * threads run one after the other. The call stops and signals no thread. So the report has no stack of a
+ * thread that runs on a CPU. If that thread's loop is in a long turn, the report has the newest sample. The
+ * call takes about 30 ms. It takes at most 2 s, and longer only if Hangdog's thread gets no CPU time.
  *
- * @param buffer Where the document goes, with a NUL behind it. NULL with a size of 0: only its length is
- * told.
- * @param size Of the buffer, in bytes. 64 KiB are enough for most programs, 1 MiB for nearly all.
+ * @param buffer Gets the document and a NUL. May be NULL if `size` is 0, for a call that needs the length
+ * only.
+ * @param size The size of the buffer in bytes. 64 KiB are enough for most programs, 1 MiB for nearly all.
  * @param form JSON or text.
- * @return The length of the document in bytes, without the NUL. If it is `size` or more, the buffer has only
- * the document's beginning.
- * @retval -ESRCH No monitor runs.
- * @retval -EINVAL The buffer or the form is none.
- * @retval -EBUSY Other threads' calls are not over after 2 s.
- * @retval -ETIMEDOUT The spool's disk has not answered for 2 s.
+ * @return The length of the document in bytes, without the NUL. If the length is `size` or more, the buffer
+ * has only the start of the document.
+ * @retval -ESRCH Hangdog does not run.
+ * @retval -EINVAL `buffer` is NULL and `size` is not 0, or `form` is not a hangdog_form.
+ * @retval -EBUSY Calls of other threads are not over after 2 s.
+ * @retval -ETIMEDOUT Hangdog's worker has not answered for 2 s, since a disk blocks it.
  */
 HANGDOG_API long hangdog_report_now(char *buffer, size_t size, hangdog_form form);
 
-/** A watched loop. Every function below accepts NULL for it, and does nothing then. */
+/** The handle of a watched loop. Each function below accepts NULL instead of a handle: then it does nothing,
+ * or returns -EINVAL. */
 typedef struct hangdog_loop hangdog_loop;
 
 /**
- * Watches the event loop of the calling thread, which must unwatch it before the thread ends. Waits 20 ms at
- * most, until the monitor has opened what it keeps of the thread: the program may give up rights afterwards.
+ * Watches the event loop of the calling thread. The thread must call hangdog_loop_unwatch() before it ends.
+ * Waits up to 20 ms until the monitor has opened its files of the thread. So the program may give up
+ * privileges after this call.
  *
- * The loop counts as running from here on, and its launch as running since hangdog_start(). Watch the loop
- * before all that is slow: samples begin here. A loop inside another loop's callback marks entry and exit on
- * the same handle. Where a thread has two watches, only the first one has stacks of the running thread.
+ * A turn of the loop starts with this call; a launch counts from hangdog_start(). Call this function before
+ * the program's slow work, because Hangdog samples the thread from here on. If a callback runs a nested loop,
+ * mark entry and exit of the nested loop on the same handle. If a thread has two watches, only the first one
+ * has stacks of the running thread.
  *
- * @param name In reports; copied.
- * @param threshold_ns For the foreground state; 0: the option's.
- * @return The handle. NULL: no monitor runs, 256 loops are watched already, or there is no memory.
+ * @param name The loop's name in reports; the function copies the name.
+ * @param threshold_ns The loop's threshold in the foreground state, in nanoseconds; 0: that of
+ * hangdog_options.
+ * @return The handle. NULL: Hangdog does not run, 256 loops are watched already, or there is not enough
+ * memory.
  */
 HANGDOG_API hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns);
 
-/** Ends the watch. Only the thread that watches may call it, once, also after a stop. */
+/** Ends the watch of a loop. Only the thread that called hangdog_loop_watch() may call this function, once,
+ * even after hangdog_stop(). */
 HANGDOG_API void hangdog_loop_unwatch(hangdog_loop *loop);
 
 /**
- * Posts `run(argument)` to a loop, which runs it on its own thread, once. Called by a thread of the
- * library's, which has the program's descriptors and blocks all signals. May lock, allocate and write; must
- * not wait for the loop.
+ * A function of the program that posts a task to a loop: the loop must call `run(argument)` once, on the
+ * loop's thread. Hangdog calls this function on a separate thread, which shares the program's descriptors and
+ * blocks all signals. The function may lock, allocate and write. It must not wait for the loop.
  *
- * @return 0, or anything else where the loop takes no tasks now: that is no hang.
+ * @return 0: the task is posted. Another value: the loop takes no tasks now, which does not count as a hang.
  */
 typedef int (*hangdog_post)(void *context, void (*run)(void *argument), void *argument);
 
 /**
- * For a loop without a hook of which only a "post to the loop" function is known: pings it instead of marks.
- * A thread of the library's posts a task each period (the option `ping_period_ns`). A ping that the loop has
- * not run within the threshold is a hang of the loop's thread, from the post on, with samples and a cause.
- * The next ping waits until the one before has run.
+ * Pings a loop, for a loop that cannot mark its waits but can run a posted task. A separate thread of Hangdog
+ * posts a task each period (the option `ping_period_ns`). If the loop has not run the task within the
+ * threshold, that is a hang of the loop's thread, with samples and a cause. It counts from the post. The next
+ * ping comes after the last one has run.
  *
- * Marks are better where there is a hook: a ping wakes an idle loop, misses what falls between two pings, and
- * dates a hang by up to a period too late. The loop's thread calls this once, after hangdog_loop_watch(), and
- * makes no marks. hangdog_loop_unwatch() ends the pings, and waits up to 90 ms for a post that is under way.
+ * Use marks where you can. A ping wakes an idle loop, misses a hang between two pings, and dates a hang up to
+ * a period too late. The loop's thread calls this function once, after hangdog_loop_watch(), and must not
+ * mark the loop. The function hangdog_loop_unwatch() ends the pings, and waits up to 90 ms for a `post` that
+ * is still running.
  *
- * @retval 0 It is pinged.
- * @retval -EALREADY It was already.
- * @retval -EINVAL No loop or no function, or no monitor runs.
- * @retval -ENOMEM No memory.
- * @retval -EAGAIN No thread could be made.
+ * @param loop The loop.
+ * @param post The function that posts a task to the loop.
+ * @param context The first argument of each call of `post`.
+ * @retval 0 The pings start.
+ * @retval -EALREADY The loop was pinged already.
+ * @retval -EINVAL `loop` or `post` is NULL, or Hangdog does not run.
+ * @retval -ENOMEM There is not enough memory.
+ * @retval -EAGAIN The system cannot create a thread.
  */
 HANGDOG_API int hangdog_watch_ping(hangdog_loop *loop, hangdog_post post, void *context);
 
 /**
- * Marks the point that the loop has reached. Only on the loop's own thread. Async-signal-safe and wait-free:
- * one read of the counter and one store. Where the monitor sleeps or waits for this turn's end, a futex call
- * wakes it; a seccomp filter on the thread must allow that call.
+ * Marks the point that the loop has reached. Only the loop's thread may call this function. Async-signal-safe
+ * and wait-free: one read of the CPU's time counter and one store. If the monitor sleeps, or waits for the
+ * end of this turn, the mark wakes the monitor by a futex call. A seccomp filter on the thread must allow
+ * that call.
  */
 HANGDOG_API void hangdog_mark(hangdog_loop *loop, hangdog_activity activity);
 
-/** The loop is about to wait: its turn ends. Otherwise as hangdog_mark(). */
+/** Marks that the loop is about to wait: its turn ends. Threads and signals as for hangdog_mark(). */
 HANGDOG_API void hangdog_before_wait(hangdog_loop *loop);
 
-/** The loop's wait has returned: a turn starts. Otherwise as hangdog_mark(). */
+/** Marks that the loop's wait has returned: a turn starts. Threads and signals as for hangdog_mark(). */
 HANGDOG_API void hangdog_after_wait(hangdog_loop *loop);
 
-/** Takes the place of these two for a wait with zero timeout: a turn ends and the next starts. As
- * hangdog_mark(). */
+/** Marks the end of a turn and the start of the next one. Replaces hangdog_before_wait() and
+ * hangdog_after_wait() for a wait with a zero timeout. Threads and signals as for hangdog_mark(). */
 HANGDOG_API void hangdog_turn(hangdog_loop *loop);
 
 /**
- * A frame was presented: for a game or an animation, whose loop calls this once a frame, right after it has
- * presented the frame. A turn ends and the next starts, as with hangdog_turn(): a frame that takes longer
- * than the threshold is a hang. A loop that draws no frame for a while (a paused game) calls hangdog_turn(),
- * or marks its waits.
+ * Marks that the loop has presented a frame. The loop of a game or an animation calls this function once per
+ * frame, right after it has presented the frame. A turn ends and the next one starts, as with hangdog_turn().
+ * So a frame that takes longer than the threshold is a hang. While the loop draws no frames (a paused game),
+ * it calls hangdog_turn() or marks its waits.
  *
- * The session report has the number of frames, frames per second, the histogram of their times, dropped
- * frames (refreshes of the display without a new frame) and the hitch ratio: the time by which late frames
- * were late, in ms a second. Marked waits are no frame time.
+ * The session report has the number of frames, frames per second, and a histogram of frame times. It also has
+ * the number of dropped frames: the display's refreshes without a new frame. The hitch ratio is the time by
+ * which late frames were late, in ms per second. Marked waits do not count as frame time.
  *
- * As hangdog_mark(): on the loop's own thread, without a lock or a system call.
+ * Threads and signals as for hangdog_mark().
  */
 HANGDOG_API void hangdog_frame(hangdog_loop *loop);
 
 /**
- * Announces a block that is meant (a modal system dialog, a long load). The turn ends, and there is no hang
- * until hangdog_expect_block_end(). Nests. Only on the loop's own thread.
+ * Announces that the program blocks the loop on purpose, for a modal dialog of the system or a long load. The
+ * turn ends, and no hang counts until hangdog_expect_block_end(). Calls nest. Only the loop's thread may call
+ * this function.
  */
 HANGDOG_API void hangdog_expect_block(hangdog_loop *loop);
 
-/** Ends what hangdog_expect_block() began; with the outermost one the next turn starts. On the loop's own
- * thread. */
+/** Ends a block that hangdog_expect_block() announced. The end of the outermost block starts a turn. Only the
+ * loop's thread may call this function. */
 HANGDOG_API void hangdog_expect_block_end(hangdog_loop *loop);
 
-/** Pauses the watch of all loops. Nests. The session's sums still count turns, however long they are. */
+/** Pauses the watch of all loops: no hang counts until hangdog_resume(). Calls nest. The session report still
+ * counts all turns. */
 HANGDOG_API void hangdog_pause(void);
 
-/** Ends a pause. A hang that lasts at that time counts from there. */
+/** Ends a pause. A turn that is still running then counts from the end of the pause. */
 HANGDOG_API void hangdog_resume(void);
 
-/** Sets the program's state. Async-signal-safe. */
+/** Sets the program's state, which decides the threshold. Async-signal-safe. */
 HANGDOG_API void hangdog_set_state(hangdog_state state);
 
 /**
- * Changes a loop's threshold for the foreground state while it is watched. It holds at once, also for the
- * turn that runs: a turn that is older is a hang now. A hang that is open stays one, with the threshold that
- * it had. Async-signal-safe. Not after the thread of the loop may have ended its watch.
+ * Changes the threshold of a watched loop for the foreground state. The new threshold is valid at once, also
+ * for the current turn: a turn that is longer already is a hang. A hang that has started keeps its threshold.
+ * Async-signal-safe. Do not call this function once the loop's thread may have ended the watch.
  *
  * @param loop The loop.
- * @param threshold_ns In nanoseconds; 0: the option's.
- * @retval 0 It is changed.
+ * @param threshold_ns The threshold in nanoseconds; 0: that of hangdog_options.
+ * @retval 0 The threshold is changed.
  * @retval -EINVAL `loop` is NULL.
- * @retval -ESRCH The loop is not watched, or no monitor runs.
+ * @retval -ESRCH The loop is not watched, or Hangdog does not run.
  */
 HANGDOG_API int hangdog_set_threshold(hangdog_loop *loop, uint64_t threshold_ns);
 
 /**
- * Changes a state's threshold, of all loops but those that have one of their own for the foreground.
- * Otherwise as hangdog_set_threshold(). Any thread; async-signal-safe.
+ * Changes the threshold of a state for all loops. In the foreground state, a loop that has its own threshold
+ * keeps that. The new threshold is valid at once, as with hangdog_set_threshold(). Any thread;
+ * async-signal-safe.
  *
  * @param state The state.
- * @param threshold_ns In nanoseconds, not 0.
- * @retval 0 It is changed, until hangdog_stop().
- * @retval -EINVAL There is no such state, or the threshold is 0.
- * @retval -ESRCH No monitor runs.
+ * @param threshold_ns The threshold in nanoseconds, not 0.
+ * @retval 0 The threshold is changed until hangdog_stop().
+ * @retval -EINVAL `state` is not a hangdog_state, or the threshold is 0.
+ * @retval -ESRCH Hangdog does not run.
  */
 HANGDOG_API int hangdog_set_state_threshold(hangdog_state state, uint64_t threshold_ns);
 
 /**
- * Changes the time between samples, also in a hang. Any thread; async-signal-safe.
+ * Changes the time between two samples of a thread, even during a hang. Any thread; async-signal-safe.
  *
- * @param interval_ns 1 ms to 1 s, in nanoseconds.
- * @retval 0 It is changed, until hangdog_stop().
- * @retval -EINVAL It is out of that range.
- * @retval -ESRCH No monitor runs.
+ * @param interval_ns The time in nanoseconds, 1 ms to 1 s.
+ * @retval 0 The time is changed until hangdog_stop().
+ * @retval -EINVAL The time is out of range.
+ * @retval -ESRCH Hangdog does not run.
  */
 HANGDOG_API int hangdog_set_interval(uint64_t interval_ns);
 
-/** What the watch has seen and has cost since hangdog_start(). Set `size`. Times are nanoseconds. */
+/** Totals of all loops, and the cost of the watch, since hangdog_start(). Set `size`. Times are nanoseconds.
+ */
 typedef struct hangdog_totals {
     /** sizeof(hangdog_totals). */
     size_t size;
-    /** Loops that are watched now. */
+    /** The number of loops that are watched now. */
     uint64_t loops;
-    /** Turns of all loops, also of those that are no longer watched. */
+    /** The number of turns of all loops, also of loops that are no longer watched. */
     uint64_t turns;
-    /** Time in turns. */
+    /** The time in turns. */
     uint64_t busy_ns;
-    /** Time between turns. Utilisation is busy_ns / (busy_ns + idle_ns). */
+    /** The time between turns. Utilisation is busy_ns / (busy_ns + idle_ns). */
     uint64_t idle_ns;
-    /** From the start to the first loop's first idle; 0: no loop was idle yet. */
+    /** The time from hangdog_start() until a loop was idle for the first time; 0: no loop was idle yet. */
     uint64_t launch_ns;
-    /** Hangs that are over, with those that have no report. */
+    /** The number of hangs that are over, also of those without a report. */
     uint64_t hangs;
-    /** Their time: what the users of the program have lost. */
+    /** The sum of the durations of these hangs. */
     uint64_t hang_ns;
-    /** The longest of them. */
+    /** The duration of the longest of these hangs. */
     uint64_t hang_max_ns;
-    /** How long a hang lasts that is not over, as of the monitor's last look; 0: none is open. */
+    /** The duration so far of a hang that is not over, at the monitor's last check; 0: no loop hangs. */
     uint64_t open_hang_ns;
-    /** Stacks of watched threads that were read. */
+    /** The number of samples: stacks of watched threads that Hangdog has read. */
     uint64_t samples;
-    /** System calls of the program that a sample has interrupted, and that were not restarted. */
+    /** The number of system calls that a sample has interrupted and the kernel has not restarted. */
     uint64_t interrupted_syscalls;
-    /** Time that samples took from watched threads. */
+    /** The time for which samples have paused watched threads. */
     uint64_t pause_total_ns;
-    /** The longest of these pauses. */
+    /** The duration of the longest of these pauses. */
     uint64_t pause_max_ns;
-    /** CPU time of Hangdog's own threads. */
+    /** The CPU time of Hangdog's threads. */
     uint64_t cpu_ns;
-    /** By how much the monitor has looked too late at most. */
+    /** The longest delay of a check by the monitor. */
     uint64_t late_max_ns;
-    /** Complete reports that are on disk, without session reports. */
+    /** The number of complete reports on disk, session reports not counted. */
     uint64_t reports_written;
-    /** Hangs without a report of their own: over the day's cap or their fingerprint's, or seen too late. */
+    /** The number of hangs without a report: a cap of hangdog_options was reached, or Hangdog saw the hang
+     * too late. */
     uint64_t reports_suppressed;
-    /** Files that the spool's limits have removed. */
+    /** The number of report files that Hangdog has removed to stay within the limits of the folder. */
     uint64_t reports_dropped;
-    /** Complete reports that the disk did not take. */
+    /** The number of complete reports that could not be written to the disk. */
     uint64_t reports_failed;
-    /** Not 0: the watch was over its budget of 0.1 % CPU and 1 ms pause a second, and took fewer samples. */
+    /** Not 0: the watch cost more than its budget of 0.1 % of a CPU and 1 ms of pauses per second. So Hangdog
+     * took fewer samples. */
     uint64_t degraded;
 } hangdog_totals;
 
 /**
- * Reads the totals. Any thread, at any time, also while a loop hangs. Async-signal-safe and wait-free: no
- * lock, no allocation.
+ * Reads the totals of the process. Any thread, at any time, even while a loop hangs. Async-signal-safe and
+ * wait-free: no lock, no allocation.
  *
- * The monitor brings the totals up to date when the loops become idle, and once a second while one runs. In
- * a hang of more than 20 s that may take 2 s. A hang counts once its report is written.
+ * The monitor updates the totals when the loops become idle, and once a second while a loop is in a turn. In
+ * a hang of more than 20 s the totals may be 2 s old. A hang counts once its report is written.
  *
- * @param totals Set `size`. Members beyond it are left alone.
- * @retval 0 They are read.
- * @retval -EINVAL `totals` is NULL or its size is none.
- * @retval -ESRCH No monitor runs, or a start or stop is under way.
+ * @param totals Gets the totals. Set `size` before the call: the function writes no member beyond that size.
+ * @retval 0 `totals` is filled.
+ * @retval -EINVAL `totals` is NULL, or its `size` is less than the size of that member.
+ * @retval -ESRCH Hangdog does not run, or is about to start or stop.
  */
 HANGDOG_API int hangdog_stats(hangdog_totals *totals);
 
-/** What one loop has done since its watch began. Set `size`. Times are nanoseconds. */
+/** Totals of one loop since its watch started. Set `size`. Times are nanoseconds. */
 typedef struct hangdog_loop_totals {
     /** sizeof(hangdog_loop_totals). */
     size_t size;
-    /** Turns that are over. */
+    /** The number of turns that are over. */
     uint64_t turns;
-    /** Time in turns, with the one that runs. */
+    /** The time in turns, with the current turn. */
     uint64_t busy_ns;
-    /** Since the loop counts as running. Utilisation is busy_ns / watched_ns. */
+    /** The time since the loop's first turn started, which is the launch if there is one. Utilisation is
+     * busy_ns / watched_ns. */
     uint64_t watched_ns;
-    /** How long the turn lasts that runs now; 0: the loop is idle. */
+    /** The duration so far of the current turn; 0: the loop is idle. */
     uint64_t running_ns;
 } hangdog_loop_totals;
 
 /**
- * Reads a loop's totals, as of now. Any thread, at any time, as hangdog_stats(); but not after the thread of
- * the loop may have ended its watch, since another loop may have the handle by then.
+ * Reads the totals of a loop at this moment. Any thread; async-signal-safe and wait-free, as hangdog_stats().
+ * Do not call this function once the loop's thread may have ended the watch, because another loop may have
+ * the handle then.
  *
  * @param loop The loop.
- * @param totals Set `size`. Members beyond it are left alone.
- * @retval 0 They are read.
- * @retval -EINVAL A parameter is NULL, or the size is none.
- * @retval -ESRCH The loop is not watched, or no monitor runs.
+ * @param totals Gets the totals. Set `size` before the call: the function writes no member beyond that size.
+ * @retval 0 `totals` is filled.
+ * @retval -EINVAL A parameter is NULL, or `size` is less than the size of that member.
+ * @retval -ESRCH The loop is not watched, or Hangdog does not run.
  */
 HANGDOG_API int hangdog_loop_stats(hangdog_loop *loop, hangdog_loop_totals *totals);
 
-/** What has become of a hang. */
+/** The types of events of a hang. */
 typedef enum hangdog_event_type {
-    /** It has passed its threshold. Comes before its report is written. */
+    /** The turn has become longer than its threshold. The event comes before the first report is written. */
     HANGDOG_EVENT_START = 1,
-    /** It lasts: when its age has doubled, or 5 s later where its stack stays the same. Its report is so new.
-     */
+    /** The hang is not over, and Hangdog has updated its report. That is when the hang's duration has
+     * doubled, or 5 s after the last update if the stack stays the same. */
     HANGDOG_EVENT_UPDATE = 2,
-    /** It is over, and its report is complete. A hang that ended between two looks has no start. */
+    /** The hang is over, and its report is complete. If it ended between two checks of the monitor, it has no
+     * HANGDOG_EVENT_START. */
     HANGDOG_EVENT_END = 3,
-    /** It turned out to be none: the process was stopped, for instance. */
+    /** The turn proved not to be a hang, for instance because the process was stopped meanwhile. */
     HANGDOG_EVENT_WITHDRAWN = 4,
 } hangdog_event_type;
 
-/** The start, the growth or the end of a hang. */
+/** An event of a hang, as hangdog_next_event() returns it. */
 typedef struct hangdog_event {
     /** sizeof(hangdog_event). */
     size_t size;
-    /** Events of a run are counted from 1. Set it to that of the event that was read last; 0: to none. */
+    /** The number of the event; the first event after hangdog_start() has number 1. Set it before a call to
+     * the number of the last event that you have read; 0: none yet. */
     uint64_t number;
-    /** A hangdog_event_type. */
+    /** The type of the event, a hangdog_event_type. */
     int type;
-    /** Kernel's number of the thread that hangs. */
+    /** The Linux thread id of the thread that hangs. */
     int tid;
-    /** Not 0: a cap withholds its report. */
+    /** Not 0: the hang has no report, because a cap of hangdog_options was reached. */
     int suppressed;
-    /** 0. */
+    /** Always 0. */
     int reserved;
-    /** When the turn began: CLOCK_MONOTONIC, in nanoseconds. */
+    /** The time when the turn started: CLOCK_MONOTONIC, in nanoseconds. */
     uint64_t start_ns;
-    /** So far, or in the end, in nanoseconds. */
+    /** The duration of the turn up to the event, in nanoseconds. */
     uint64_t duration_ns;
-    /** That it has passed, in nanoseconds. */
+    /** The threshold of the turn, in nanoseconds. */
     uint64_t threshold_ns;
-    /** Name of the loop. */
+    /** The name of the loop. */
     char loop[32];
-    /** Id of its report, as `hangdog show` takes it. */
+    /** The id of the hang's report, for `hangdog show`. */
     char report[40];
 } hangdog_event;
 
 /**
- * Reads the next event of a hang. No callback runs on Hangdog's threads, which have no descriptor of the
- * program's: a thread of the program waits here, and then calls what it likes. It may be as slow as it likes.
+ * Waits for the next event of a hang and reads it. Hangdog calls no callbacks, because its threads have none
+ * of the program's descriptors. Instead, a thread of the program calls this function in a loop. That thread
+ * may then call any function and may be slow.
  *
  * @code
  * hangdog_event event = {.size = sizeof event};
@@ -475,16 +513,17 @@ typedef struct hangdog_event {
  *     log_hang(&event);
  * @endcode
  *
- * Any number of threads may read; each sees every event. The newest 32 are kept: a number that jumps says how
- * many were missed. Hangs that were seen too late to be followed have no events; hangdog_stats() counts them.
+ * Any number of threads may read; each thread reads every event. Hangdog keeps the newest 32 events. If a
+ * reader is too slow, `number` jumps by the number of missed events. A hang that Hangdog saw too late has no
+ * events, but hangdog_stats() counts it.
  *
- * @param event Set `size`, and `number` as it says. Other members are filled.
- * @param timeout_ns How long to wait, in nanoseconds; 0: not at all, and async-signal-safe. UINT64_MAX: until
- * there is one, or hangdog_stop().
- * @retval 0 There is one.
- * @retval -EAGAIN There was none until then.
- * @retval -ESRCH There is none, and no monitor runs.
- * @retval -EINVAL `event` is NULL or its size is none.
+ * @param event Gets the event. Set `size` and `number` before the call.
+ * @param timeout_ns The longest time to wait, in nanoseconds. 0: the function does not wait, and is
+ * async-signal-safe. UINT64_MAX: the wait ends with an event or with hangdog_stop().
+ * @retval 0 `event` is filled.
+ * @retval -EAGAIN No event came in time.
+ * @retval -ESRCH There is no event, and Hangdog does not run.
+ * @retval -EINVAL `event` is NULL, or its `size` does not reach to the member `type`.
  */
 HANGDOG_API int hangdog_next_event(hangdog_event *event, uint64_t timeout_ns);
 

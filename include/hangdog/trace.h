@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * Method time: for a program that is built with -finstrument-functions and linked with libhangdog-trace.
+ * Measures the time of each function, in a program that is built with -finstrument-functions and linked with
+ * libhangdog-trace.
  *
- * The library counts and times each call from the start on, and writes a file at the exit, which
- * `hangdog show FILE` prints. docs/trace.md says how. No call is needed.
+ * The library counts and times each call. At exit it writes a file, which `hangdog show FILE` prints. The
+ * program needs to call no function for that. docs/trace.md explains the output and the costs.
  */
 #ifndef HANGDOG_TRACE_H
 #define HANGDOG_TRACE_H
@@ -14,8 +15,8 @@ extern "C" {
 #endif
 
 /**
- * The program has launched: its loop is idle for the first time. The file then has the launch's part of each
- * function's time. The first call counts. Any thread; async-signal-safe.
+ * Marks the end of the program's launch. Call it when the loop is idle for the first time. The file then also
+ * has the time of each function during the launch. Only the first call counts. Any thread; async-signal-safe.
  */
 #if defined(__GNUC__)
 __attribute__((visibility("default"), no_instrument_function))
