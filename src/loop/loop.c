@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow paths of the mark. On the watched thread: wait-free.
+ * The slow paths of the mark. They run on the watched thread and are wait-free.
  */
 #include "loop/loop.h"
 
 static void wake_monitor(struct hd_loop *l) {
     _Atomic uint32_t *wake = atomic_load_explicit(&l->wake, memory_order_relaxed);
     if (wake == NULL) {
-        return; /* in a forked child the kernel has wiped this memory, and no monitor runs */
+        /* NULL: the process is a forked child, where the kernel has wiped the loop and no monitor runs */
+        return;
     }
     atomic_fetch_add_explicit(wake, 1, memory_order_seq_cst);
     hd_os.futex_wake((uint32_t *)wake, 1, false);
@@ -22,7 +23,8 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
     if ((flags & HD_FLAG_PARKED) != 0 && running) {
         answered |= HD_FLAG_PARKED;
     }
-    /* wakes the monitor only if the monitor has not withdrawn these flags meanwhile */
+    /* The monitor may withdraw these flags at any moment. So the mark wakes it only if one of them was still
+     * set. */
     if (answered != 0 &&
         (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
         wake_monitor(l);
@@ -93,8 +95,8 @@ void hd_loop_exit(struct hd_loop *l) {
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     uint64_t word;
     uint64_t turn;
-    /* The owner may store a mark meanwhile. If the word is the same before and after, `turn` belongs to that
-     * word. */
+    /* The owner may store a mark between these loads. If two loads of the word give the same, `turn` belongs
+     * to that word. Otherwise this function loads both again. */
     do {
         word = atomic_load_explicit(&l->word, memory_order_seq_cst);
         turn = atomic_load_explicit(&l->turn_ticks, memory_order_acquire);
@@ -103,8 +105,8 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     out->word = word;
     out->activity = hd_loop_activity(l, word);
     out->running = !hd_activity_is_idle(out->activity);
-    /* The owner stores turn_ticks before the word. So if turn_ticks is later than the word's time, it is from
-     * a mark that has not stored its word yet. */
+    /* The owner stores turn_ticks before the word. So if turn_ticks is later than the word's time, turn_ticks
+     * belongs to a newer mark, whose word is not stored yet. */
     out->turn_ticks = turn <= marked ? turn : marked;
     if (out->activity == HANGDOG_ENTRY || out->activity == HANGDOG_AFTER_WAITING) {
         out->turn_ticks = marked;
@@ -113,7 +115,8 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
 
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
-    /* clears by atomic stores, since other threads may still read the loop that had this memory before */
+    /* This function clears by atomic stores, because another thread may still read the earlier loop in this
+     * memory. */
     hd_os_memory_clear(l, sizeof *l);
     atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
     atomic_store_explicit(&l->thread, thread, memory_order_relaxed);
@@ -122,8 +125,8 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
-    /* -1, because the end of the first turn also counts the turn before, which never existed: the count
-     * becomes 0 */
+    /* The end of each turn counts the turn before it. At the first turn's end there is no earlier turn, so
+     * histogram[0] counts a turn of length 0. Since histogram[0] starts at -1, it becomes 0. */
     atomic_store_explicit(&l->histogram[0], UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mark, the turn, the histogram of turns, and frames. A frame is a picture that the program draws for
- * the display. On the watched thread: wait-free. No function here blocks or allocates. The only system call
- * is the one that wakes the monitor, if the monitor has set a flag.
+ * The mark, the turn, the histogram of turns, and frames. A frame is a picture that the program draws for the
+ * display. These functions run on the watched thread and are wait-free. None of them blocks or allocates.
+ * Their only system call wakes the monitor, and they make it only if the monitor has set a flag.
  */
 #ifndef HD_LOOP_H
 #define HD_LOOP_H
@@ -16,7 +16,8 @@
 #include "os/thread_id.h"
 #include "os/ticks.h"
 
-/* one bucket for each power of two nanoseconds, so that no length needs a check */
+/* The histogram has one bucket for each power of two nanoseconds. So the bucket of each length is in the
+ * array, and a mark does not check that. */
 #define HD_TURN_HISTOGRAM 64
 
 /* The monitor sets a flag in `flags`, and some time later reads `word`. The mark does the reverse: it stores
@@ -36,9 +37,9 @@
 
 /* The frames that a loop presents to the display. The time of a frame is the time since the frame before,
  * without the loop's own waits. So a program that draws only when something happens drops no frames while it
- * is idle. Only the loop's thread writes these members, except the period. */
+ * is idle. Only the loop's thread writes these members, and the watch's start sets period_ns. */
 struct hd_frames {
-    _Atomic uint64_t presented; /* the number of frames so far */
+    _Atomic uint64_t presented; /* the number of frames that the loop has presented so far */
     _Atomic uint64_t dropped;   /* the number of display refreshes that got no new frame */
     _Atomic uint64_t time_ns;   /* the time of all frames but the first, which has no frame before it */
     _Atomic uint64_t hitch_ns;  /* the sum of the times by which late frames were late */
@@ -50,52 +51,56 @@ struct hd_frames {
 /* The findings of the preload's recogniser about a loop, which come later than the marks. The monitor and
  * the worker read them. All members are zero if the program marks the loop itself. Times are in ticks. */
 struct hd_loop_found {
-    _Atomic uint64_t launched;     /* when the loop first waited, which ended its launch; 0: unknown */
-    _Atomic uint64_t ignored_turn; /* start of a turn that is no hang, however long it is; 0: there is none */
-    _Atomic uint64_t resumed;      /* when the loop's last wait ended; 0: unknown */
-    /* Start and end of the newest wait that was recognised as the loop's own only after its end. 0: none
-     * yet. */
+    _Atomic uint64_t launched; /* when the loop first waited, which ended its launch; 0: unknown */
+    /* when the turn started that is no hang, however long it lasts; 0: there is none */
+    _Atomic uint64_t ignored_turn;
+    _Atomic uint64_t resumed; /* when the loop's last wait ended; 0: unknown */
+    /* Start and end of the newest wait that was recognised as the loop's own only after its end. 0: no wait
+     * was recognised so late yet. */
     _Atomic uint64_t waited_from, waited_to;
-    _Atomic bool lost; /* true: the recogniser has given the loop up, so no turn is watched */
-    /* how often the recogniser has replaced the thread's loop by another; each time, open hangs are void */
+    _Atomic bool lost; /* true: the recogniser no longer looks for the loop, so no turn is watched */
+    /* how often the recogniser has replaced the thread's loop by another; each time, hangs that still last
+     * become void */
     _Atomic uint32_t changes;
     _Atomic bool has_evidence; /* true: a hang of 5 s is reported even before the loop is certain */
     _Atomic bool certain;      /* true: the loop is certain */
 };
 
 struct hd_loop {
-    /* All members that a mark reads and writes are in one cache line. */
+    /* The members from here to ticks_are_tsc are in one cache line. A quick mark reads and writes only these
+     * and the histogram. */
     /* the newest mark: (time in ticks) << 3 | code of the activity */
     _Alignas(64) _Atomic uint64_t word;
     _Atomic uint32_t flags; /* HD_FLAG_*: the monitor sets them, the mark clears them */
-    /* The owner (the loop's thread) writes these four members. */
+    /* The owner (the loop's thread) writes the next four members. */
     _Atomic uint32_t depth;          /* how many loops are nested in each other now */
     _Atomic uint64_t turn_ticks;     /* when the running turn started */
     _Atomic uint64_t busy_ticks;     /* the sum of the lengths of all ended turns but the last */
     _Atomic uint64_t pending_ticks;  /* the length of the last ended turn, which is not yet in the sums */
     _Atomic uint64_t ns_per_tick_32; /* the length of a tick, in 32.32 fixed point; the monitor updates it */
     _Atomic bool ticks_are_tsc;      /* false: ticks are nanoseconds of CLOCK_MONOTONIC */
-    /* No quick mark needs the members from here on, except the histogram. The owner counts turns of 2^i to
-     * 2^(i+1) ns in histogram[i]. */
+    /* No quick mark needs the members from here on, except the histogram. The owner counts in histogram[i]
+     * the turns of 2^i to 2^(i+1) ns. */
     _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM];
     _Atomic uint64_t started_ticks; /* when the watch started */
-    /* The activity of a loop whose ticks are nanoseconds. The word of such a loop says only running or idle,
-     * by codes that send each quick mark to the slow path. */
+    /* The activity of the loop, for a loop whose ticks are nanoseconds. The word of this loop says only
+     * whether the loop runs. Its codes make each quick mark call hd_loop_mark_any. */
     _Atomic uint8_t by_clock;
     _Atomic uint64_t tracked_end;   /* when the tracked turn ended, in ticks; set before TRACKED is cleared */
     _Atomic uint32_t expected;      /* how many calls of hangdog_expect_block have not ended */
     _Atomic uint32_t *_Atomic wake; /* the monitor's futex word */
-    /* In the preload: the verdict of the wait that the thread is in, if the wait's start was not marked. The
-     * verdict may become HD_WAIT_IDLE during the wait. NULL: the thread is in no such wait. */
+    /* In the preload: the verdict of the wait that the thread is in, if no mark was stored at the wait's
+     * start. The verdict may become HD_WAIT_IDLE during the wait. NULL: the thread is in no wait, or a mark
+     * was stored at its start. */
     _Atomic(const _Atomic uint8_t *) waiting;
-    _Atomic uint64_t waiting_since; /* when that wait started, in ticks */
+    _Atomic uint64_t waiting_since; /* when the wait of `waiting` started, in ticks */
     struct hd_loop_found found;
     _Atomic hd_thread_id thread; /* the owner: the thread that runs the loop */
     struct hd_frames frames;
 };
 
-/* The last three bits of hd_loop.word: hangdog_activity, in codes of their own. One bit says that the loop
- * runs, and the code 0 says that the loop waits. So each mark tests as little as possible. */
+/* The last three bits of hd_loop.word are a code for hangdog_activity. One bit says that the loop runs, and
+ * the code 0 says that the loop waits. With these codes each mark tests as little as possible. */
 #define HD_WORD_RUNNING 4u
 static inline unsigned hd_word_code(unsigned activity) {
     static const unsigned char codes[] = {
@@ -109,7 +114,8 @@ static inline unsigned hd_word_activity(uint64_t word) {
         HANGDOG_ENTRY,          HANGDOG_BEFORE_TIMERS, HANGDOG_BEFORE_SOURCES, HANGDOG_AFTER_WAITING};
     return activities[word & HD_ACTIVITY_MASK];
 }
-/* Whether the word has the code of HANGDOG_AFTER_WAITING, in one instruction less than a comparison. */
+/* Returns whether the word has the code of HANGDOG_AFTER_WAITING, in one instruction less than a comparison.
+ */
 static inline bool hd_word_says_turn(uint64_t word) {
     return ((word + 1) & HD_ACTIVITY_MASK) == 0;
 }
@@ -130,15 +136,15 @@ static inline uint64_t hd_loop_ticks(const struct hd_loop *l) {
     return hd_loop_by_counter(l) ? hd_ticks_read() : hd_os_now_ns();
 }
 
-/* Returns the activity that the word of this loop means. */
+/* Returns the activity of the newest mark, whose word is `word`. */
 static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) {
     return hd_loop_by_counter(l) ? hd_word_activity(word)
                                  : atomic_load_explicit(&l->by_clock, memory_order_relaxed);
 }
 
-/* Whether a mark of `activity` starts a turn, when the mark `before` was the last. A turn starts at an entry,
- * after a wait, and at the first mark after an idle one. A loop that starts over without a wait starts its
- * turn at BEFORE_TIMERS. */
+/* Returns whether a mark of `activity` starts a turn, if the mark before it was of the activity `before`. A
+ * turn starts at an entry, after a wait, and at the first mark after the loop was idle. If a loop starts over
+ * without a wait, its turn starts at BEFORE_TIMERS. */
 static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
            (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
@@ -146,20 +152,20 @@ static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
             (before == HANGDOG_BEFORE_SOURCES || before == HANGDOG_BEFORE_TIMERS));
 }
 
-/* When the running turn started, in ticks, if `word` says that the loop runs. After an entry or a wait, the
- * word itself has that time. */
+/* Returns when the running turn started, in ticks. The result has a meaning only if `word` says that the loop
+ * runs. If the newest mark is an entry or the end of a wait, the turn started at that mark. */
 static inline uint64_t hd_loop_turn_start(const struct hd_loop *l, uint64_t word, unsigned activity) {
     return activity == HANGDOG_ENTRY || activity == HANGDOG_AFTER_WAITING
                ? word >> HD_ACTIVITY_BITS
                : atomic_load_explicit(&l->turn_ticks, memory_order_relaxed);
 }
 
-/* The slow half of a mark, for the case that a flag is set: clears the flags that this mark answers, and
- * wakes the monitor. Async-signal-safe. */
+/* The slow half of a mark. The mark calls this function only if a flag is set. The function clears the flags
+ * that the mark answers, and wakes the monitor. Async-signal-safe. */
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks);
 
-/* Adds to a variable that only the owner writes: without a lock, and in one instruction if the CPU can do so.
- */
+/* Adds to a variable that only the owner writes. So it needs no lock, and takes one instruction if the CPU
+ * can do so. */
 #if defined(__x86_64__)
 #define HD_OWNER_ADD(field, amount) __asm__("addq %1, %0" : "+m"(field) : "er"((uint64_t)(amount)) : "cc")
 #else
@@ -169,7 +175,7 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 #endif
 
 static inline uint64_t hd_turn_bucket(uint64_t ns) {
-/* in assembly, because compilers need two instructions more: their function returns an int */
+/* Assembly takes two instructions less than a compiler's own function, which returns an int. */
 #if defined(__x86_64__)
     uint64_t highest;
     __asm__("bsrq %1, %0" : "=r"(highest) : "r"(ns | 1) : "cc");
@@ -187,11 +193,12 @@ static inline void hd_loop_turn_account(struct hd_loop *l) {
     HD_OWNER_ADD(l->histogram[hd_turn_bucket(ns)], 1);
 }
 
-/* Stores the word, and answers the monitor's flags. */
+/* Stores the word of a mark, and answers the monitor's flags. */
 static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *l, unsigned activity,
                                                                 uint64_t word, bool ends, uint64_t now) {
     atomic_store_explicit(&l->word, word, memory_order_release);
-    /* keeps the compiler from moving the load; for the CPU there is HD_SETTLE_NS */
+    /* The fence keeps the compiler from loading the flags before it stores the word. It does not keep the CPU
+     * from it, so the monitor waits HD_SETTLE_NS. */
     atomic_signal_fence(memory_order_seq_cst);
     uint32_t flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
     if (__builtin_expect(flags != 0, 0)) {
@@ -206,14 +213,15 @@ void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now);
  * time in ticks. On the loop's thread. Async-signal-safe. */
 uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
 
-/* The quick marks take some 10 ns, so each instruction counts. Each case but the common one is a tail call. A
- * turn's length is stored when the turn ends. The mark that ends the next turn adds that length to the sums,
- * before that mark reads the clock. So the addition waits for no clock read, which a CPU does only after all
- * earlier instructions. (With the addition at the start of the next turn, a mark took 12.7 ns instead of
- * 11.9.) On the loop's thread. Async-signal-safe. Each quick mark returns its time in ticks. */
+/* The quick marks take some 10 ns, so each instruction counts. Each rare case is a tail call. A turn's length
+ * is stored when the turn ends, and added to the sums by the mark that ends the next turn. That mark adds
+ * before it reads the clock, because a CPU reads the clock only after all earlier instructions. So the
+ * addition need not wait for the clock. (When the mark at the next turn's start did the addition, a mark took
+ * 12.7 ns instead of 11.9.) On the loop's thread. Async-signal-safe. Each quick mark returns its time in
+ * ticks. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
     hd_loop_turn_account(l);
-    /* keeps the compiler from moving the clock read before the sums */
+    /* The fence keeps the compiler from reading the clock before the sums are stored. */
     atomic_signal_fence(memory_order_seq_cst);
     uint64_t now = hd_ticks_read();
     atomic_store_explicit(&l->pending_ticks, now - (old >> HD_ACTIVITY_BITS), memory_order_relaxed);
@@ -240,7 +248,7 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_after_wait(struct 
     return now;
 }
 
-/* The mark for a wait with timeout 0: one turn ends, and the next one starts. */
+/* The mark for a wait with timeout 0, at which one turn ends and the next one starts. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loop *l) {
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
     if (__builtin_expect(!hd_word_says_turn(old), 0)) {
@@ -258,17 +266,18 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loo
                                                : hd_loop_mark_any(l, activity);
 }
 
-/* Marks for entry and exit of loops that may nest. When an inner loop is left, the outer loop's turn starts
- * again. On the loop's thread. */
+/* Mark the entry and the exit of a loop. Loops may nest: when an inner loop is left, a new turn of the outer
+ * loop starts. On the loop's thread. */
 void hd_loop_enter(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
-/* Sets `depth` to 1 if a loop runs but has marked no entry. The next entry then counts as an inner loop's.
- * Call it also before a block that the program expects, because the mark at that block's end looks like an
- * entry. On the loop's thread. */
+/* Sets `depth` to 1 if a loop runs but has marked no entry. So the next entry counts as an inner loop's. The
+ * function hangdog_expect_block must call this one too, because the mark at the end of the expected block
+ * looks like an entry. On the loop's thread. */
 void hd_loop_note_outer(struct hd_loop *l);
 
-/* Marks the end of a wait that was recognised as the loop's own only after the wait had started. Stores two
- * marks: one at the wait's start, and one now. On the loop's thread. */
+/* Marks the end of a wait, if the recogniser found only after the wait's start that the wait is the loop's
+ * own. If the newest mark says that the loop runs, first stores a mark at the wait's start. On the loop's
+ * thread. */
 static inline uint64_t hd_loop_waited(struct hd_loop *l, uint64_t start_ticks) {
     if ((atomic_load_explicit(&l->word, memory_order_relaxed) & HD_WORD_RUNNING) != 0) {
         hd_loop_mark_at(l, HANGDOG_BEFORE_WAITING, start_ticks);
@@ -280,8 +289,8 @@ static inline hd_thread_id hd_loop_thread(const struct hd_loop *l) {
     return atomic_load_explicit(&l->thread, memory_order_relaxed);
 }
 
-/* Counts a frame that the program has presented. `waited`: how many ticks the program waited for the display,
- * because that wait is a part of the frame. On the loop's thread. Async-signal-safe. */
+/* Counts a frame that the program has presented. `waited`: how many ticks the program waited for the display;
+ * this time is a part of the frame. On the loop's thread. Async-signal-safe. */
 void hd_frames_add(struct hd_loop *l, uint64_t waited);
 
 /* The state of a loop, as the monitor reads it. */
@@ -293,8 +302,8 @@ struct hd_loop_view {
 };
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out);
 
-/* Sets all members, before the first mark. `running`: true if the loop counts as in a turn that started at
- * `start_ticks`. */
+/* Sets all members of the loop, before its first mark. `running`: true if the loop starts in a turn, which
+ * started at `start_ticks`; false if it starts idle. */
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running);
 

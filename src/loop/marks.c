@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The public marks, for a program that marks its loop itself. On the watched thread: wait-free.
+ * The public marks, for a program that marks its loop itself. They run on the watched thread and are
+ * wait-free.
  */
 #include "loop/loop.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long the program was in the background. A report says how much of the hang fell into that time. Any
- * thread.
+ * Counts the time that the program was in the background. A report says how much of the hang fell into that
+ * time. These functions run on any thread.
  */
 #ifndef HD_WATCH_BACKGROUND_H
 #define HD_WATCH_BACKGROUND_H
@@ -12,7 +12,7 @@
 
 struct hd_background {
     _Atomic uint64_t spent_ns; /* time in the background, over all periods that have ended */
-    _Atomic uint64_t since_ns; /* when the program went to the background; 0: it is not there */
+    _Atomic uint64_t since_ns; /* when the program went to the background; 0: it is not in the background */
 };
 
 /* Stores that the program enters or leaves the background at `now_ns`. Async-signal-safe. */

@@ -6,13 +6,15 @@
 
 #define JUMP_NS (1 * HD_NS_PER_MS)
 #define PAIR_NS (50 * HD_NS_PER_US) /* the longest time between the two readings of a pair */
-#define PAIR_TICKS 100000 /* some 30 µs: with more ticks between the two readings, both are read again */
+#define PAIR_TICKS 100000 /* some 30 µs; if the two readings are further apart, both are repeated */
 #define PAIR_TRIES 3
 #define SLEW 1024 /* time daemons (NTP) change the clock's rate by less than one part in SLEW */
 
 void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns) {
     unsigned tries = 0;
-    do { /* repeats if this thread lost its CPU between the two readings, which must show the same time */
+    /* The two readings must be of the same time. So this loop repeats them if the thread lost its CPU between
+     * them. */
+    do {
         *ticks = is_tsc ? hd_ticks_read() : 0;
         *ns = hd_os_now_ns();
     } while (is_tsc && hd_ticks_read() - *ticks > PAIR_TICKS && tries++ < PAIR_TRIES);
@@ -26,8 +28,8 @@ void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     atomic_store_explicit(&c->ns_per_tick_32, 1ULL << 32, memory_order_relaxed);
 }
 
-/* Whether the machine was suspended since the last pair: counter and clock then differ by more than the
- * error of the rate. */
+/* Returns whether the machine was suspended since the last pair. It was if counter and clock have run
+ * differently since, by more than the error of the rate explains. */
 static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     uint64_t since_ns = ns - c->ns;
     uint64_t stamp_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);

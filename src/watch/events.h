@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The newest hang events since the start of Hangdog. The worker writes events and waits for no reader. Any
- * thread reads events by their numbers. No lock, no allocation.
+ * thread reads events by their numbers. These functions take no lock and allocate nothing.
  */
 #ifndef HD_EVENTS_H
 #define HD_EVENTS_H
@@ -24,7 +24,7 @@ struct hd_event_slot {
 struct hd_events {
     /* the number of the newest event; the first event has number 1; 0: no event yet */
     _Atomic uint64_t newest;
-    _Atomic uint32_t wakes; /* a futex word: the number of wakes so far */
+    _Atomic uint32_t wakes; /* a futex word: how often the readers were woken so far */
     struct hd_event_slot slot[HD_EVENTS_KEPT];
 };
 
@@ -33,7 +33,7 @@ void hd_events_post(struct hd_events *e, hangdog_event *event);
 /* Wakes the readers, because there is a new event or Hangdog stops. Any thread. */
 void hd_events_wake(struct hd_events *e);
 /* Reads the oldest event that is newer than event->number and not yet overwritten. Returns false if there is
- * none yet. Any thread; async-signal-safe. */
+ * no newer event yet. Any thread; async-signal-safe. */
 bool hd_events_read(struct hd_events *e, hangdog_event *event);
 
 #endif

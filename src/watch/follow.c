@@ -6,23 +6,23 @@
 #include "base/hash.h"
 #include "watch/futex.h"
 
-/* the time between two checks, which is enough for libc to change the ids of all threads */
+/* The time between two checks of is_passing. In this time libc can change the ids of all threads. */
 #define CHANGE_NS (2 * HD_NS_PER_MS)
 #define CHECKS_MAX 50
-/* The longest wait for an answer. If the worker needs longer, a disk blocks the worker. */
+/* The longest time that a thread waits for an answer. A worker that needs longer is blocked by a disk. */
 #define ANSWER_NS (150 * HD_NS_PER_MS)
 
-/* Thread-local, because monitor and worker each have a descriptor table, in which these descriptors are
- * valid. */
+/* These variables are thread-local, because the monitor and the worker have one descriptor table each. A
+ * descriptor is valid only in the table of the thread that opened it. */
 static __thread struct {
     /* the descriptors of `status` in /proc, for the main thread and for this thread; negative: no /proc */
     int main_fd, own_fd;
     uint32_t answered; /* the number of the newest request that this thread has answered */
     bool filter;       /* the result of hd_follow_is_filter */
     /* The hash of the main thread's credentials at the last comparison, if this thread had no more rights
-     * than the main thread. 0: this thread had more, or must compare again. */
+     * than the main thread. 0: this thread had more rights, or must compare again. */
     uint64_t main;
-    uint64_t root[2]; /* device and inode of the root folder */
+    uint64_t root[2]; /* device and inode of the root folder, as this thread read them last */
 } self;
 
 void hd_follow_open(void) {
@@ -32,12 +32,13 @@ void hd_follow_open(void) {
 
 _Atomic uint32_t hd_follow_id_changes;
 
-/* Returns true, after a short sleep, if libc may still be changing the ids of all threads. For that, libc
- * makes one thread after the other change its ids, and ends the process if a thread lacks the right. So our
- * threads keep their rights until libc has changed them too. The main thread may be the first that libc
- * changes. */
+/* Returns true if libc may still be changing the ids of all threads. Sleeps before it returns true, so that
+ * the caller can check again. After CHECKS_MAX checks it returns false. To change the ids, libc makes one
+ * thread after the other do so, and ends the process if a thread lacks the right. So our threads keep their
+ * rights until libc has changed our threads' ids too. libc may change the main thread's ids before theirs. */
 static bool is_passing(unsigned checks, bool at_once) {
-    /* read after both credentials, so that a change that started during these two reads is seen */
+    /* The caller has read both credentials before this load. So the load also sees a change that started
+     * during those reads. */
     bool changes = atomic_load(&hd_follow_id_changes) != 0;
     bool passing = checks < CHECKS_MAX && (changes || (!at_once && checks == 0));
     if (passing) {
@@ -86,7 +87,8 @@ bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine
     if (!hd_credentials_have_root(self.root, true) && confine != NULL) {
         confine(of);
     }
-    self.main = 0; /* compare again: libc may have changed this thread's ids too */
+    /* 0 makes hd_follow_main compare again, because libc may have changed this thread's ids too */
+    self.main = 0;
     bool failed = hd_follow_main(true) != 0;
     atomic_store(answer, number << 1 | (uint32_t)failed);
     hd_futex_wake_all(answer);
@@ -100,7 +102,7 @@ uint32_t hd_follow_request(struct hd_run *r) {
     return number;
 }
 
-/* Whether `answer` answers request `number`, or a newer request. */
+/* Returns whether `answer` is the answer to request `number` or to a newer request. */
 static bool is_done(uint32_t answer, uint32_t number) {
     return (int32_t)(answer - (number << 1)) >= 0;
 }

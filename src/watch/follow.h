@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Makes the monitor and the worker give up each right that the main thread has given up. Linux keeps
- * credentials for each thread. So each of these two threads compares its credentials with the main thread's.
+ * credentials for each thread. So the monitor and the worker each compare their own credentials with the main
+ * thread's.
  */
 #ifndef HD_FOLLOW_H
 #define HD_FOLLOW_H
@@ -10,7 +11,7 @@
 #include "watch/run.h"
 
 /* Opens the credential files that the functions below read. The monitor and the worker each call it once,
- * before those functions, because each has a descriptor table of its own. */
+ * before those functions, because each of the two has a descriptor table of its own. */
 void hd_follow_open(void);
 
 /* The number of the program's threads that are now in a libc call that changes all threads' ids, such as
@@ -19,27 +20,28 @@ extern _Atomic uint32_t hd_follow_id_changes;
 
 /* Gives up the rights that the main thread has given up since the last call. On the monitor thread or the
  * worker thread. Returns 1 if the main thread's credentials have changed since the last call, else 0. Returns
- * -EPERM if this thread still has a right that the main thread lacks. Other negative results are errors of a
- * read. `at_once`: true if the main thread waits for this call, and so changes no ids meanwhile. */
+ * -EPERM if this thread still has a right that the main thread lacks. Any other negative result is the error
+ * of a failed read. `at_once`: true if the main thread waits for this call, and so changes no ids meanwhile.
+ */
 int hd_follow_main(bool at_once);
 
-/* Whether -EPERM came because the main thread has a seccomp filter that this thread lacks. On the thread
- * that got -EPERM. */
+/* Call it after hd_follow_main has returned -EPERM, on the same thread. Returns whether the reason is that
+ * the main thread has a seccomp filter that this thread lacks. */
 bool hd_follow_is_filter(void);
 
 /* Answers the newest request of hd_follow_request. `which` is the calling thread: the monitor or the worker.
- * Returns true if there was a new request. If the process now has another root folder, the function first
- * calls `confine`, which closes each descriptor that leads out of that folder. If `confine` is NULL in this
- * case, the function returns false, and a later call answers the request. */
+ * Returns true if there was a new request. If the process has another root folder than before, the function
+ * first calls `confine`, which must close each descriptor that leads out of that folder. If the folder
+ * differs and `confine` is NULL, the function returns false, and a later call answers the request. */
 bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine)(void *of), void *of);
 
-/* Sends a request to the monitor and the worker, and does not wait. Returns the request's number. Any
- * thread. */
+/* Sends a request to the monitor and the worker, and does not wait for their answers. Returns the request's
+ * number. Any thread. */
 uint32_t hd_follow_request(struct hd_run *r);
 
-/* On the main thread, after it has given up a right: sends a request, and waits until the monitor and the
- * worker have answered. Returns false if one of the two still has more rights, or does not answer within 150
- * ms. Async-signal-safe. */
+/* Sends a request, and waits until the monitor and the worker have answered. Returns false if one of the two
+ * still has more rights than the main thread, or does not answer within 150 ms. Call it on the main thread,
+ * after that thread has given up a right. Async-signal-safe. */
 bool hd_follow_all(struct hd_run *r);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The request for a live report, which shows all threads as they are now. A thread of the program sends the
- * request, and the worker writes the report into that thread's buffer. One request at a time. No allocation.
+ * request, and the worker writes the report into that thread's buffer. There is one request at a time. These
+ * functions allocate nothing.
  */
 #ifndef HD_LIVE_REQUEST_H
 #define HD_LIVE_REQUEST_H
@@ -12,8 +13,8 @@
 
 enum hd_live_phase {
     HD_LIVE_FREE,
-    HD_LIVE_CLAIMED,   /* a thread fills in its request */
-    HD_LIVE_REQUESTED, /* the thread waits, and may still withdraw its request */
+    HD_LIVE_CLAIMED,   /* a thread of the program has taken the request, and sets its members */
+    HD_LIVE_REQUESTED, /* the thread waits for the worker, and may still withdraw its request */
     HD_LIVE_TAKEN,     /* the worker writes into the thread's buffer */
     HD_LIVE_DONE,      /* the worker has written the result, and the thread reads it */
 };
@@ -28,11 +29,11 @@ struct hd_live_request {
 
 /* Sends a request, wakes the worker by its futex word `worker_wake`, waits for the result and returns it.
  * Returns -EBUSY if another thread's request is not over within 2 s. Returns -ETIMEDOUT if the worker does
- * not take this request within 2 s, since it waits for a disk. Any thread. */
+ * not take this request within 2 s; the worker may be waiting for a disk. Any thread. */
 long hd_live_request_send(struct hd_live_request *q, _Atomic uint32_t *worker_wake, char *buffer, size_t size,
                           bool as_text);
 
-/* Takes the new request. Returns false if there is none. On the worker thread. */
+/* Takes the request that a thread has sent. Returns false if there is none. On the worker thread. */
 bool hd_live_request_take(struct hd_live_request *q);
 /* Answers the request that hd_live_request_take has taken. On the worker thread. */
 void hd_live_request_answer(struct hd_live_request *q, long result);

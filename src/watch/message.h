@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages that the monitor sends to the worker by the ring. They arrive in the order in which the
- * events happened.
+ * The messages that the monitor sends to the worker by the ring. The worker gets them in the order in which
+ * their events happened.
  */
 #ifndef HD_MESSAGE_H
 #define HD_MESSAGE_H
@@ -16,38 +16,39 @@
 enum hd_message_type {
     HD_MSG_TRACK,  /* the worker is to follow this turn from here on */
     HD_MSG_SAMPLE, /* a struct hd_capture and its stack bytes follow the message */
-    /* like SAMPLE, but the thread answered late: this sample stands for all unanswered ones since at_ns */
+    /* Like SAMPLE, but the thread answered the monitor's request late. The monitor's later requests had no
+     * answer, so this one sample stands for all of them since its at_ns. */
     HD_MSG_LATE,
-    HD_MSG_OPEN,       /* the turn has reached its threshold: now it is a hang */
-    HD_MSG_END,        /* the hang has ended */
-    HD_MSG_FRAME,      /* the turn ended below its threshold, but was a long frame */
-    HD_MSG_FORGET,     /* the turn ended below its threshold, or was void: the worker drops the turn */
-    HD_MSG_DRY,        /* like SAMPLE, but only makes memory present for the first real sample */
+    HD_MSG_OPEN,   /* the turn has reached its threshold: now it is a hang */
+    HD_MSG_END,    /* the hang has ended */
+    HD_MSG_FRAME,  /* the turn ended below its threshold, but was a long frame */
+    HD_MSG_FORGET, /* the turn ended below its threshold, or was void: the worker drops the turn */
+    HD_MSG_DRY, /* like SAMPLE, but the sample is dry: it makes memory present before the first real sample */
     HD_MSG_CERTAIN,    /* the loop is certain: the worker publishes its deferred reports */
-    HD_MSG_WAITS,      /* the recogniser has work for the worker */
+    HD_MSG_WAITS,      /* the worker is to call hd_recogniser.judge, because the recogniser has work */
     HD_MSG_CPU_START,  /* the process was over its CPU limit: the worker finds the thread that used most */
-    HD_MSG_CPU_SAMPLE, /* like SAMPLE, of the thread channel.cpu_thread, which is watched */
-    /* the thread channel.cpu_thread is not watched: the worker reads that thread's stack, if the thread is
-     * blocked */
+    HD_MSG_CPU_SAMPLE, /* like SAMPLE, but of the thread channel.cpu_thread, which has a watch */
+    /* The worker is to read the stack of the thread channel.cpu_thread, if the thread is blocked. This thread
+     * has no watch, so the monitor cannot sample it. */
     HD_MSG_CPU_READ,
     HD_MSG_CPU_REPORT, /* the process was over its CPU limit for a second period */
     HD_MSG_CPU_DROP,   /* the process was below its CPU limit in the second period */
     HD_MSG_STOP,       /* the last message: the worker finishes */
 };
 
-/* The cost of watching so far. */
+/* The cost of watching, when the message was sent. */
 struct hd_message_cost {
-    /* the cost of all captures of the loop's thread; only its pause_max_ns is for this turn */
+    /* the cost of all captures of the loop's thread so far; only its pause_max_ns is of this turn */
     struct hd_capture_cost captures;
-    uint64_t cpu_ns;      /* CPU time of the monitor thread */
-    uint64_t late_max_ns; /* the most by which a look in this turn was late */
+    uint64_t cpu_ns;      /* the CPU time that the monitor thread has used so far */
+    uint64_t late_max_ns; /* the longest time by which a look in this turn was late */
     bool degraded; /* samples are rarer than the settings say, because the monitor is over its budget */
 };
 
 /* The scheduling statistics of the loop's thread. */
 struct hd_message_sched {
     bool known;
-    uint64_t at_ns; /* when `sched` was read; set with TRACK only */
+    uint64_t at_ns; /* when `sched` was read; set only in a TRACK message */
     struct hd_sched sched;
 };
 
@@ -55,9 +56,10 @@ struct hd_message {
     uint8_t type;  /* enum hd_message_type */
     uint8_t loop;  /* the slot of the watch */
     uint8_t state; /* hangdog_state of the program; set with TRACK and OPEN */
-    /* hangdog_activity of the loop; set with TRACK and OPEN; HANGDOG_EXIT if the turn is over already */
+    /* hangdog_activity of the loop; set with TRACK and OPEN; HANGDOG_EXIT if the turn has ended already */
     uint8_t activity;
-    /* the generation of the watch that the message is about; the slot may have another watch by now */
+    /* The generation of the watch that the message is about. When the worker reads the message, the slot may
+     * have another watch. */
     uint32_t generation;
     hd_thread_id thread;  /* the loop's thread; set with TRACK */
     uint64_t at_ns;       /* when the message's event happened; with TRACK: when the turn started */
@@ -65,8 +67,8 @@ struct hd_message {
     uint64_t duration_ns; /* how long the turn has lasted; set with TRACK, OPEN and the turn's end */
     uint64_t excluded_ns, threshold_ns;
     uint64_t process_cpu_ns; /* CPU time of the process when the turn had lasted duration_ns; 0: not known */
-    /* statistics of the loop's thread: with TRACK, when the monitor first saw the turn; with END, FRAME and
-     * FORGET, when the turn ended */
+    /* The statistics of the loop's thread. With TRACK they are from the monitor's first look at the turn.
+     * With END, FRAME and FORGET they are from the turn's end. */
     struct hd_message_sched thread_sched;
     struct hd_message_cost cost;
 };

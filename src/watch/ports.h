@@ -13,16 +13,17 @@ struct hd_worker;    /* worker/worker.h */
 struct hd_turn;
 
 struct hd_ports {
-    struct hd_recogniser recogniser; /* set by the preload; all NULL if the program marks its loops itself */
-    /* hd_fatal_marker_update, which the worker calls. NULL under a runner, because the runner reads the
-     * record when the process dies. */
+    /* set by the preload; all members are NULL if the program marks its loops itself */
+    struct hd_recogniser recogniser;
+    /* The worker calls this function, which is hd_fatal_marker_update. It is NULL under a runner, because the
+     * runner reads the record when the process dies. */
     void (*fatal_marker)(struct hd_publisher *p, struct hd_turn *turn, bool over);
-    /* hd_live_answer, which the worker calls. NULL in the preload, because no thread of the program requests
-     * a live report there. */
+    /* The worker calls this function, which is hd_live_answer. It is NULL in the preload, because there no
+     * thread of the program requests a live report. */
     void (*live)(struct hd_worker *worker);
-    /* The monitor calls this function just before monitor and worker end. They end because one of them cannot
-     * give up a right that the main thread has given up. `filtered`: the reason is a seccomp filter of the
-     * main thread. */
+    /* The monitor calls this function just before the monitor and the worker end, if one of them cannot give
+     * up a right. It is a right that the main thread has given up. `filtered`: true if a seccomp filter of
+     * the main thread is the reason. */
     void (*exceeds)(bool filtered);
 };
 

@@ -30,30 +30,36 @@ struct hd_stack_tools {
     struct hd_frame *frames; /* a buffer for `frames_max` frames */
     uint32_t frames_max;
     int proc_fd; /* the descriptor of /proc/self */
-    bool ending; /* Hangdog stops, so this is the last call */
+    bool ending; /* true: Hangdog is stopping, so this is the last call of `judge` */
     void (*send)(void *worker, const struct hd_loop_verdict *verdict);
     void *worker;
 };
 
-/* The worker's message to the recogniser about a sample that found the loop's thread blocked. If `in_turn` is
- * true, the recogniser answers by `epoll`. */
+/* The worker's message to the recogniser about a sample in which the loop's thread was blocked. If `in_turn`
+ * is true, the recogniser answers by `epoll`. */
 struct hd_blocked {
     uint64_t sp;    /* the thread's stack pointer */
     uint32_t depth; /* the number of frames on the thread's whole stack */
     /* true: the worker asks whether the thread may belong to a pool, in which one thread at a time serves the
      * loop's epoll instance */
     bool in_turn;
-    /* the answer: the descriptor of the pool's epoll instance; -1: the recogniser knows no such pool */
+    /* The recogniser's answer: the descriptor of that epoll instance. -1: the recogniser knows no pool to
+     * which the thread may belong. */
     int32_t epoll;
-    bool served; /* true in a second call, if another thread serves the loop while this thread is blocked */
+    /* False in the worker's first call. The worker calls again with true if another thread serves the loop
+     * while this thread is blocked. */
+    bool served;
 };
 
-/* All members are NULL if the program marks its loops itself. */
+/* The functions that the recogniser offers to the monitor and the worker. All members are NULL if the program
+ * marks its loops itself. */
 struct hd_recogniser {
-    bool (*due)(void *ctx, uint64_t now_ns); /* whether there is work for `judge`; on the monitor thread */
+    /* Returns whether there is work for `judge`. On the monitor thread. */
+    bool (*due)(void *ctx, uint64_t now_ns);
     /* Finds the verdicts of new waits. On the worker thread. */
     void (*judge)(void *ctx, const struct hd_stack_tools *tools);
-    /* Takes the facts about a blocked thread, and answers if `in_turn` is true. On the worker thread. */
+    /* Takes the facts about a blocked thread. If `in_turn` is true, answers by `epoll`. On the worker thread.
+     */
     void (*blocked)(void *ctx, const struct hd_loop *loop, struct hd_blocked *how);
     void *ctx;
 };

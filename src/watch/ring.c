@@ -7,8 +7,10 @@
 #include "watch/ring.h"
 
 struct head {
-    uint32_t whole; /* size with head and padding, which is the distance to the next entry */
-    uint32_t bytes; /* size of the content; PADDING: the reader skips the entry */
+    /* the size of the entry with its head and padding; the next entry starts after that many bytes */
+    uint32_t whole;
+    /* the size of the entry's content; PADDING: the entry has none, and the reader skips it */
+    uint32_t bytes;
     uint64_t unused;
 };
 _Static_assert(sizeof(struct head) == HD_RING_HEAD_BYTES, "as the header says");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A queue of fixed capacity from the monitor, which writes, to the worker, which reads. A ring entry is one
- * message of any size, with its sample if it has one. No lock. The monitor never waits: when the ring is
- * full it drops samples. No allocation, no calls.
+ * message of any size, with its sample if it has one. There is no lock. The monitor never waits: when the
+ * ring is full, the monitor drops samples. These functions allocate nothing and make no system call.
  */
 #ifndef HD_RING_H
 #define HD_RING_H
@@ -12,9 +12,10 @@
 #include "base/types.h"
 #include "os/os.h"
 
-/* Larger under a sanitizer, because all stacks are larger there. */
+/* The ring is larger under a sanitizer, because stacks are larger there. */
 #define HD_RING_BYTES ((HD_SANITIZED ? 256u : 136u) * 1024u)
-#define HD_RING_HEAD_BYTES 16u /* the head of a ring entry; entries are padded to a multiple of it */
+/* the size of a ring entry's head; each entry is padded to a multiple of this size */
+#define HD_RING_HEAD_BYTES 16u
 /* The space that samples leave free for messages that must arrive: HD_MSG_OPEN and the end of each followed
  * turn. */
 #define HD_RING_RESERVE (4u * 1024u)
@@ -22,12 +23,12 @@
 struct hd_ring {
     _Atomic uint64_t head; /* the number of bytes written so far; only the writer stores it */
     _Atomic uint64_t tail; /* the number of bytes read so far; only the reader stores it */
-    uint64_t dropped;      /* the number of entries that found no free space; for the writer only */
+    uint64_t dropped;      /* the number of entries that found too little free space; for the writer only */
     _Alignas(16) uint8_t bytes[HD_RING_BYTES];
 };
 
-/* Returns space for an entry of up to `bytes`, in one piece. If fewer than `keep` bytes would stay free, the
- * result is NULL, and `dropped` counts the entry. The reader sees the entry after hd_ring_commit, which
+/* Returns space for an entry of up to `bytes`, in one piece. If fewer than `keep` bytes would stay free,
+ * returns NULL and counts the entry in `dropped`. The reader sees the entry only after hd_ring_commit, which
  * takes the entry's final size. Writer only. */
 void *hd_ring_reserve(struct hd_ring *r, uint32_t bytes, uint32_t keep);
 void hd_ring_commit(struct hd_ring *r, uint32_t bytes);
@@ -38,7 +39,8 @@ static inline uint32_t hd_ring_free(struct hd_ring *r) {
                                        atomic_load_explicit(&r->tail, memory_order_acquire)));
 }
 
-/* Whether the reader has released all entries that end at or before the position `head`. Writer only. */
+/* Returns whether the reader has released all entries that end at or before the position `head`. Writer only.
+ */
 static inline bool hd_ring_read_up_to(struct hd_ring *r, uint64_t head) {
     return atomic_load_explicit(&r->tail, memory_order_acquire) >= head;
 }

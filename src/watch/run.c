@@ -6,8 +6,8 @@
 #include "watch/futex.h"
 
 /* A forked child starts with its parent's values of these static variables. So the phase is valid only in the
- * process `pid`. Phase and pid change in one atomic step. So if two threads of a child start Hangdog at the
- * same time, the second one sees the change by the first. */
+ * process `pid`. The phase and `pid` change in one atomic step. So if two threads of a child start Hangdog at
+ * one time, the second one sees the change by the first. */
 static union {
     _Atomic uint64_t both;
     struct {
@@ -27,7 +27,7 @@ bool hd_run_is_alive(void) {
 }
 
 struct hd_run *hd_run_current(void) {
-    /* the phase is read first: once it says RUNNING, `run` is set */
+    /* This function reads the phase first, because `run` is set before the phase becomes RUNNING. */
     uint64_t now = atomic_load_explicit(&change.both, memory_order_acquire);
     bool on = (uint32_t)now == HD_PHASE_RUNNING && hd_run_is_alive() && now == ours(HD_PHASE_RUNNING);
     return on ? atomic_load_explicit(&run, memory_order_acquire) : NULL;
@@ -46,10 +46,11 @@ void hd_run_end_change(enum hd_run_phase now) {
     hd_futex_wake_all(&change.half.phase);
 }
 
-/* A forked child has no run of its own. The stored process number, which is the parent's, shows that. In a
- * PID namespace parent and child may have equal numbers. Then hd_run_is_alive() shows it, because the kernel
- * has wiped the run's memory. A start by another thread makes that function return false for a while too. So
- * this thread calls it again after it has stored CHANGING. */
+/* A forked child has no run of its own, so its phase counts as STOPPED. The process is a forked child if the
+ * stored process number is not its own. In a PID namespace parent and child may have equal numbers. In this
+ * case hd_run_is_alive() returns false, because the kernel has wiped the run's memory. While another thread
+ * starts Hangdog, hd_run_is_alive() may return false too. So this function calls it again after storing
+ * CHANGING, which keeps other threads from starting Hangdog. */
 int hd_run_start_change(bool starts, uint64_t until_ns) {
     uint64_t mine = ours(HD_PHASE_CHANGING);
     for (;;) {
@@ -70,7 +71,8 @@ int hd_run_start_change(bool starts, uint64_t until_ns) {
             if (!starts) {
                 return HD_PHASE_RUNNING;
             }
-            hd_run_end_change(HD_PHASE_RUNNING); /* keeps the run that another thread has started */
+            /* another thread has started a run, so this call keeps that run */
+            hd_run_end_change(HD_PHASE_RUNNING);
         }
     }
 }

@@ -18,8 +18,8 @@
 #include "watch/settings.h"
 #include "watch/watch.h"
 
-/* The longest time that one public call waits in all: for other public calls, then for the monitor or the
- * worker. */
+/* The longest time that one public call waits in all: first for other public calls, then for the monitor or
+ * the worker. */
 #define HD_CALL_NS (90 * HD_NS_PER_MS)
 /* The longest time that a call waits until the monitor and the worker have opened their files. */
 #define HD_READY_NS (20 * HD_NS_PER_MS)
@@ -32,14 +32,15 @@ enum hd_run_thread {
 
 /* How Hangdog stops. */
 struct hd_channel_stop {
-    /* true: Hangdog is to stop. Set by the program, or by the monitor before it calls ports.exceeds */
+    /* true: Hangdog is to stop. The program sets this member; the monitor sets it before it calls
+     * ports.exceeds. */
     _Atomic bool requested;
     _Atomic bool at_exit; /* true: the stop comes from the end of the process */
-    /* true once the monitor closes all watches: a thread that adds a watch after that takes the watch back
-     * itself */
+    /* True once the monitor closes all watches. A thread that adds a watch later must take the watch back
+     * itself. */
     _Atomic bool watches_closed;
-    _Atomic bool worker_left;     /* true: the stop returned before the worker had finished */
-    _Atomic uint32_t worker_done; /* a futex word: 1 once the worker has finished */
+    _Atomic bool worker_left; /* true: the call that stops Hangdog returned before the worker had finished */
+    _Atomic uint32_t worker_done; /* a futex word: 0, and 1 once the worker has finished */
 };
 
 /* The state that the program sets by the public functions. */
@@ -53,16 +54,16 @@ struct hd_channel_program {
 /* The two threads that Hangdog starts. */
 struct hd_channel_threads {
     _Atomic hd_thread_id monitor, worker;
-    uint8_t count;          /* how many of the two are started */
-    _Atomic uint32_t ready; /* a futex word: how many of the two have opened their files */
+    uint8_t count;          /* how many of the two threads are started */
+    _Atomic uint32_t ready; /* a futex word: how many of the two threads have opened their files */
 };
 
 /* The requests to the monitor and the worker to give up the rights that the main thread has given up
  * (watch/follow.h). */
 struct hd_channel_follow {
-    _Atomic uint32_t requests; /* the number of requests so far */
-    /* Futex words, one for each thread: the number of the newest request that the thread has answered, times
-     * two. Plus one if the thread still has more rights than the main thread. */
+    _Atomic uint32_t requests; /* how many requests the program's threads have made so far */
+    /* Futex words, one for the monitor and one for the worker. Each is twice the number of the newest request
+     * that its thread has answered. One is added if the thread still has more rights than the main thread. */
     _Atomic uint32_t answered[HD_RUN_THREADS];
 };
 
@@ -75,13 +76,15 @@ struct hd_channel {
     struct hd_channel_threads threads;
     struct hd_channel_follow follow;
 
-    /* Only the worker sets these five members. */
+    /* Only the worker sets the next five members. */
     _Atomic uint64_t worker_cpu_ns;
-    /* start of the turn whose hang was opened last in the record */
+    /* when the turn started whose hang the worker wrote into the record last */
     _Atomic uint64_t open_start_ns;
-    _Atomic uint32_t open_loop; /* the slot of that turn's watch */
-    _Atomic int kept_fd;        /* descriptor of settings.kept_file in the worker, plus 1; 0: none */
-    /* the thread that used most CPU time, which the monitor samples; or none */
+    _Atomic uint32_t open_loop; /* the slot of the watch whose turn started at open_start_ns */
+    /* the descriptor of settings.kept_file in the worker's descriptor table, plus 1; 0: there is none */
+    _Atomic int kept_fd;
+    /* The thread that used most CPU time. The monitor samples it. HD_THREAD_ID_NONE: the monitor samples no
+     * thread for its CPU time. */
     _Atomic hd_thread_id cpu_thread;
 
     struct hd_live_request live;
@@ -89,8 +92,8 @@ struct hd_channel {
     struct hd_ring ring;
 };
 
-/* The order of members matters: the next start zeroes all members before watches.entering, and no member
- * after it. */
+/* The order of members matters: the next start zeroes all members before watches.entering, and none from
+ * watches.entering on. */
 struct hd_run {
     struct hd_settings settings;
     struct hd_ports ports;
@@ -99,7 +102,8 @@ struct hd_run {
     struct hd_clock clock; /* only the monitor updates it */
     struct hd_channel channel;
     struct hd_watch_table watches;
-    _Atomic uint32_t alive; /* 0 in a forked child, where the kernel has wiped it */
+    /* 1 once a start has set up the run; 0 in a forked child, where the kernel has wiped this memory */
+    _Atomic uint32_t alive;
 };
 
 /* The first bytes of the mapping, by which `hangdog top` finds the run in another process. `hangdog top`
@@ -122,11 +126,13 @@ enum hd_run_phase {
 /* Returns the run of this process. NULL: there is none, or a thread is starting or stopping it. Any thread;
  * async-signal-safe. */
 struct hd_run *hd_run_current(void);
-/* Returns the newest run, even if it has stopped: its memory stays. NULL: Hangdog never started. */
+/* Returns the newest run, even if it has stopped, because a run's memory is not freed. NULL: Hangdog has
+ * never started. */
 struct hd_run *hd_run_last(void);
 void hd_run_set(struct hd_run *r);
-/* Whether the newest run belongs to this process. False in a forked child, where the kernel has wiped the
- * run's memory. Makes no system call, because the child may be under a seccomp filter. */
+/* Returns whether the newest run belongs to this process. The result is false in a forked child, where the
+ * kernel has wiped the run's memory. The function makes no system call, because the child may be under a
+ * seccomp filter. */
 bool hd_run_is_alive(void);
 
 /* Waits until no other thread is starting or stopping Hangdog, and reserves the next start or stop for the
@@ -136,7 +142,7 @@ int hd_run_start_change(bool starts, uint64_t until_ns);
 /* Ends the start or stop: stores the phase `now`, and lets other threads start or stop. */
 void hd_run_end_change(enum hd_run_phase now);
 
-/* Whether `r` is running, and no thread is stopping it. */
+/* Returns whether `r` is running, and no thread is stopping it. */
 bool hd_run_has(const struct hd_run *r);
 /* Waits until no thread is starting or stopping Hangdog, at most until `until_ns`. */
 void hd_run_wait_changed(uint64_t until_ns);
@@ -146,8 +152,8 @@ void hd_run_wait_changed(uint64_t until_ns);
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_run_wake(struct hd_run *r);
 /* Waits until the monitor and the worker have their own descriptor tables and have opened their files. Waits
- * at most HD_READY_NS, and not beyond `until_ns`. A program may change its root folder or give up rights as
- * its first act, and the two threads could then not open their files. */
+ * at most HD_READY_NS, and not beyond `until_ns`. Without this call, a program that first changes its root
+ * folder or gives up rights could keep the two threads from opening their files. */
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns);
 /* The calling thread, the monitor or the worker, says that it has opened its files. */
 void hd_run_is_ready(struct hd_run *r);

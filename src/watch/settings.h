@@ -9,23 +9,24 @@
 #include "os/linux/notify_socket.h"
 #include "record/record.h"
 
-/* SIGURG on every Linux. The kernel ignores it by default, so a late signal ends no program */
+/* The signal by which the monitor asks a thread for its stack, if no other signal is set. 23 is SIGURG on
+ * every Linux. The kernel ignores it by default, so a late signal does not end the program. */
 #define HD_SIGNAL 23
 
 #define HD_DISPLAY_HZ_MAX 1000
 #define HD_INTERVAL_MIN_NS (1 * HD_NS_PER_MS)
 #define HD_INTERVAL_MAX_NS (1 * HD_NS_PER_S)
 
-/* In the library: if the program watches its first loop later than this after Hangdog's start, the time
- * before was no launch. */
+/* In the library: the longest time from Hangdog's start to the program's first watch. If the first watch
+ * comes later, the time before it counts as no launch. */
 #define HD_LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 
 struct hd_settings {
-    /* control/instance_limits.c changes these two while Hangdog runs. */
+    /* control/instance_limits.c changes the next two members while Hangdog runs. */
     _Atomic uint64_t interval_ns; /* the time between samples */
     _Atomic uint64_t threshold_ns[HANGDOG_STATES];
-    /* the upper bound of all thresholds, so that a report is written before systemd's watchdog kills the
-     * program */
+    /* The upper bound of all thresholds. With it, a report is written before systemd's watchdog kills the
+     * program. */
     uint64_t threshold_max_ns;
     uint64_t frame_period_ns; /* the time between two refreshes of the display */
     uint64_t frame_drop_ns;   /* a frame that takes this long gets a report; 0: no frame gets one */
@@ -35,21 +36,25 @@ struct hd_settings {
     uint64_t cpu_period_ns; /* the time over which CPU use is measured; 0: CPU use is not watched */
     uint64_t keep_alive_ns; /* the time between two messages to the service manager; 0: none are sent */
     char notify_socket[HD_NOTIFY_ADDRESS_MAX];
-    bool crash;                /* true: a crash gets a report */
-    bool exec_mode : 1;        /* true: there is no runner that finishes reports when the process ends */
-    bool without_paths;        /* true: reports have no paths and no peers */
-    bool deferred;             /* true in the preload: reports are deferred until their loop is certain */
-    uint64_t sample_launch_ns; /* the age from which a launch is no longer sampled; 0: no limit */
-    /* if the loop is recognised later than this after the start, there was no launch; 0: no limit */
+    bool crash;         /* true: a crash gets a report */
+    bool exec_mode : 1; /* true: the process has no runner, so nothing finishes its reports after it ends */
+    bool without_paths; /* true: reports have no paths and no peers */
+    bool deferred;      /* true in the preload: reports are deferred until their loop is certain */
+    uint64_t sample_launch_ns; /* the length from which a launch is no longer sampled; 0: no limit */
+    /* If the loop is recognised later than this after the launch's start, the launch counts as none. 0: no
+     * limit. */
     uint64_t launch_known_ns;
-    /* A record that several processes share. By it, only one of them writes about a failed spool to the
-     * system's journal. NULL: none of them writes. */
+    /* A record that several processes share. It says whether one of them has written about a failed spool to
+     * the system's journal, so that no other does. NULL: this process does not write there. */
     struct hd_record *journal;
-    struct hd_outbox *outbox;       /* takes the reports that the process may not write itself; NULL: none */
-    char runtime[HD_RECORD_STRING]; /* a folder in memory (tmpfs) for the fatal marker; empty: none */
+    /* takes the reports that the process may not write to the spool itself; NULL: there is no outbox */
+    struct hd_outbox *outbox;
+    /* the path of a folder in memory (tmpfs) for the fatal marker; empty: there is no marker */
+    char runtime[HD_RECORD_STRING];
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
-    /* a file that the worker keeps open for the program's exec; empty: none */
+    /* The path of a file that the worker keeps open. When the program calls exec, its thread opens the file
+     * again by the worker's descriptor. Empty: there is none. */
     char kept_file[5 * HD_RECORD_STRING];
 };
 

@@ -38,13 +38,14 @@ void hd_watch_leave_stopped(void) {
     give_left_over();
     struct hd_mailbox *own = hd_capture_own_mailbox();
     if (own != NULL && is_this_thread(own->thread)) {
-        /* the monitor has not closed this watch yet, so the watch's thread memory is never freed */
+        /* The monitor has not closed this watch yet. It may still read the watch's thread memory, so that
+         * memory is never freed. */
         (void)hd_capture_thread_leave(own);
     }
 }
 
-/* Returns when the first turn of the calling thread started. That is Hangdog's start for the main thread, if
- * the launch is not over; else now. */
+/* Returns when the first turn of the calling thread started. For the main thread, during a launch, that is
+ * Hangdog's start. Otherwise it is `now_ns`. */
 static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     uint64_t started_ns = r->record->options.started_ns;
     bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&r->record->turns.launch_ns) == 0;
@@ -52,7 +53,7 @@ static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
 }
 
 /* Gives the calling thread the memory with which it answers a signal. A second watch of a thread needs no
- * memory, because the signal handler finds the first watch's mailbox. */
+ * memory, because the signal handler uses the memory of the first watch. */
 static bool enter_thread(struct hd_watch *w) {
     size_t bytes = hd_capture_thread_bytes();
     const struct hd_mailbox *other = hd_capture_own_mailbox();
@@ -95,7 +96,7 @@ static void start_loop(struct hd_run *r, struct hd_watch *w, uint64_t start_ns) 
 }
 
 /* Takes the new watch back if the monitor has closed all watches already and will not see this one. Returns
- * whether it did. */
+ * true if it took the watch back. */
 static bool take_back(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = HD_WATCH_NEW;
     if (!atomic_load(&r->channel.stop.watches_closed) ||
@@ -149,8 +150,8 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
     }
 }
 
-/* Waits until the monitor has closed the watch and its mailbox. Returns false if that takes longer than
- * HD_CALL_NS. */
+/* Waits until the monitor has closed the watch, and no longer uses its mailbox. Returns false if that takes
+ * longer than HD_CALL_NS. */
 static bool wait_closed(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = atomic_load(&w->use);
     while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
@@ -164,18 +165,21 @@ static bool wait_closed(struct hd_run *r, struct hd_watch *w) {
 }
 
 static void remove_watch(struct hd_run *r, struct hd_watch *w) {
-    /* false: the handle is from before a restart of Hangdog, and another thread has the slot now */
+    /* False: the handle is from before a restart of Hangdog, and the slot now has a watch of another thread.
+     */
     bool is_ours = is_this_thread(hd_loop_thread(&w->loop));
-    void *memory = w->thread_memory; /* read now, because the slot may get another watch once it is free */
+    /* read before the watch is closed, because then the slot may get another watch */
+    void *memory = w->thread_memory;
     if (!is_ours || wait_closed(r, w)) {
         give_left_over();
         return;
     }
     struct hd_mailbox *mailbox = memory != NULL ? hd_capture_own_mailbox() : NULL;
     if (mailbox == NULL || hd_capture_thread_leave(mailbox) != 0) {
-        return; /* the signal handler runs on that memory now, so the memory is never freed */
+        return; /* the signal handler uses `memory` at this moment, so `memory` is never freed */
     }
-    /* the slot's next watch takes this memory; the memory that an earlier watch left there is not in use */
+    /* The slot's next watch takes this memory. If an earlier watch has left memory in the slot, no thread
+     * uses that, and it is freed here. */
     memory = atomic_exchange(&w->left, memory);
     if (memory != NULL) {
         hd_os_memory_give(memory, hd_capture_thread_bytes());
