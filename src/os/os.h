@@ -26,14 +26,15 @@ struct hd_os_calls {
     int (*rename_at)(int dir, const char *from, const char *to); /* both paths are relative to `dir` */
     int (*unlink_at)(int dir, const char *path);
     int (*mkdir_at)(int dir, const char *path, int mode);
-    int (*chmod_at)(int dir, const char *path, int mode); /* an empty path changes `dir` itself */
+    int (*chmod_at)(int dir, const char *path, int mode); /* an empty path means the folder `dir` itself */
     int (*ftruncate)(int fd, uint64_t size);
     int (*flock)(int fd, int operation);
     long (*readlink_at)(int dir, const char *path, char *buf, size_t n); /* stores no NUL at the end */
     long (*get_xattr)(const char *path, const char *name, void *value, size_t n); /* follows links */
     long (*getdents)(int fd, void *buf, size_t n);
     int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
-    /* Reads the file's type (the S_IFMT bits) from the kernel's cache. Never waits for a file server. */
+    /* Reads the file's type (the S_IFMT bits) from the kernel's cache, so the call never waits for a file
+     * server. */
     int (*file_type_at)(int dir, const char *path, uint32_t *type);
     /* Returns the mapped memory, or an error value that hd_os_map_error recognises. */
     void *(*map)(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset);
@@ -41,19 +42,19 @@ struct hd_os_calls {
     int (*advise)(void *addr, size_t n, int advice);
     int (*protect)(void *addr, size_t n, int prot);
     /* Waits while *word == expected, until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns 0
-     * after a wake, -EAGAIN if *word differs, -ETIMEDOUT, or -EINTR. `shared`: several processes share the
-     * word's memory. */
+     * after a wake, -EAGAIN if *word differs, -ETIMEDOUT at `until_ns`, or -EINTR. `shared`: several
+     * processes share the word's memory. */
     int (*futex_wait)(uint32_t *word, uint32_t expected, uint64_t until_ns, bool shared);
     int (*futex_wake)(uint32_t *word, int count, bool shared);
     int (*signal_thread)(int pid, int tid, int signal, uint64_t value);         /* rt_tgsigqueueinfo */
     int (*signal_action)(int signal, const void *new_action, void *old_action); /* kernel's sigaction */
     int (*alt_stack)(const void *new_stack, void *old_stack);                   /* stack_t */
-    /* Changes the calling thread's mask. Bit n - 1 of a set is signal n. */
+    /* Changes the calling thread's signal mask. Bit n - 1 of a set is signal n. */
     int (*signal_mask)(int how, const uint64_t *set, uint64_t *old);
     /* Gives the calling thread a private descriptor table. 0: the table is empty. 1: the table is a copy,
      * and close_all must empty it. Negative: the thread still shares the program's table. */
     int (*private_table)(void);
-    /* Closes all descriptors of the private table. May block on a file system, as close does. */
+    /* Closes all descriptors of the private table. The call may wait for a file system, as close does. */
     void (*close_all)(void);
     int (*set_thread_name)(const char *name); /* names the calling thread */
     int (*get_thread_name)(char name[16]);    /* reads the calling thread's name */
@@ -63,21 +64,24 @@ struct hd_os_calls {
     int (*wall_clock)(uint64_t *ns); /* CLOCK_REALTIME */
     int (*boot_clock)(uint64_t *ns); /* CLOCK_BOOTTIME, which counts the time of a system suspend too */
     /* The vDSO's clock_gettime, which hd_os_now_ns calls. NULL: hd_os_now_ns makes a system call.
-     * hd_os_clock_init fills the member if it is NULL, so a test may set it before. */
+     * hd_os_clock_init stores the vDSO's function only if the member is NULL, so a test can store another one
+     * first. */
     int (*clock)(int clock, struct timespec *time);
     /* Reads the CPU time of a thread of this process. -EINVAL: the thread has ended. */
     int (*thread_cpu_clock)(int tid, uint64_t *ns);
-    /* Reads memory of process `pid`, which may be this process (process_vm_readv). The memory may be
-     * unmapped. Returns the number of bytes read, maybe fewer than `n`, or -EFAULT. */
+    /* Reads memory of process `pid`, which may be this process (process_vm_readv). Returns the number of
+     * bytes read. If a part of the memory is unmapped, the number may be below `n`, or the result is
+     * -EFAULT. */
     long (*read_memory)(int pid, uint64_t addr, void *buf, size_t n);
 };
 
-/* Returns the error value in a result of hd_os.map; 0: the result is memory. */
+/* Returns the negative errno value that a result of hd_os.map has instead of memory. 0: the result is
+ * memory. */
 static inline int hd_os_map_error(const void *p) {
     return (uintptr_t)p >= (uintptr_t)-4095 ? (int)(intptr_t)p : 0;
 }
 
-/* The table in use. It is constant after the start, but a test may replace members. */
+/* The table in use. Only a test replaces members after the start. */
 extern struct hd_os_calls hd_os;
 
 /* Opens a file for reading, with O_CLOEXEC. */
@@ -87,47 +91,52 @@ void hd_os_close(int fd);
 /* Returns CLOCK_REALTIME in nanoseconds; 0: the clock cannot be read. */
 uint64_t hd_os_wall_ns(void);
 
-/* Returns how many of the `n` bytes at `addr` can be read from /proc/self/mem without a disturbance of the
- * program; page_map.c says why. A page is touched once it is in memory or in swap. The bytes up to the end of
- * the last touched page count. 0: the first page is untouched or unmapped. Returns `n` also if the kernel
- * does not say which pages are touched.
+/* Returns how many of the `n` bytes at `addr` can be read from /proc/self/mem without disturbing the program;
+ * page_map.c says why. A page is touched if it is in memory or in swap. The bytes up to the end of the last
+ * touched page count. 0: the first page is untouched or unmapped. If the kernel does not say which pages are
+ * touched, the function returns `n`.
  *
- * hd_os_touched_open opens the descriptor that hd_os_touched needs, for the calling thread only. */
+ * hd_os_touched_open opens the descriptor that hd_os_touched needs. It does so for the calling thread
+ * only. */
 size_t hd_os_touched(uint64_t addr, size_t n);
 void hd_os_touched_open(void);
 void hd_os_touched_close(void);
 
-/* Returns CLOCK_MONOTONIC in nanoseconds. Reads the vDSO's clock, not libc's, which may be interposed.
- * Async-signal-safe. */
+/* Returns CLOCK_MONOTONIC in nanoseconds. Reads the vDSO's clock, since an interposer may have replaced
+ * libc's. Async-signal-safe. */
 uint64_t hd_os_now_ns(void);
 /* Sleeps for `ns`. A signal ends the sleep early. */
 void hd_os_nap(uint64_t ns);
 
-/* Return the CPU time of the calling thread, and of the whole process, in nanoseconds. Async-signal-safe. */
+/* The two functions return the CPU time of the calling thread, and of the whole process, in nanoseconds.
+ * Async-signal-safe. */
 uint64_t hd_os_thread_cpu_ns(void);
 uint64_t hd_os_process_cpu_ns(void);
 
-/* Finds the vDSO's clock. Call before the first hd_os_now_ns; further calls do nothing. */
+/* Finds the vDSO's clock. The caller calls this function before the first hd_os_now_ns; further calls do
+ * nothing. */
 void hd_os_clock_init(void);
 
-/* True: the kernel's clock source is the time-stamp counter. Only then may marks use the counter as their
+/* True: the kernel's clock source is the time-stamp counter. If not, marks must not use the counter as their
  * time. */
 bool hd_os_ticks_usable(void);
-/* Like hd_os_ticks_usable, but also true if the clock source is KVM's and the counter has a constant rate.
- * Good for differences of times. A guest that migrates to another machine may get one wrong difference. */
+/* True: differences of the counter are good as times. The kernel's clock source is the counter, or it is
+ * KVM's clock and the counter has a constant rate. If a guest migrates to another machine, one difference may
+ * be wrong. */
 bool hd_os_ticks_steady(void);
 
 /* ---- memory and threads, by src/os/linux/setup.c only -------------------------------------- */
 
-/* Maps zeroed anonymous memory. In a forked child, the memory is zero again. NULL: the kernel refused. */
+/* Maps zeroed anonymous memory. In a forked child, the kernel makes the memory zero again. NULL: the kernel
+ * refused. */
 void *hd_os_memory_take(size_t bytes);
 /* Unmaps; ignores NULL. */
 void hd_os_memory_give(void *p, size_t bytes);
-/* Replaces the pages at `p` in one step: by a shared mapping of file `fd`, or by zeroed memory if `fd` is
- * -1. Returns 0 or a negative errno value. */
+/* Replaces the pages at `p` in one step. With a file `fd`, the new pages are a shared mapping of it; with
+ * `fd` -1 they are private zeroed memory. Returns 0 or a negative errno value. */
 int hd_os_memory_of_file(void *p, size_t bytes, int fd);
-/* Stores zeros in 8-byte words, each by an atomic store, since another thread may read at the same time.
- * `p` and `bytes` are multiples of 8. */
+/* Stores zeros. Each store is an atomic one of 8 bytes, since another thread may read at the same time. `p`
+ * and `bytes` are multiples of 8. */
 void hd_os_memory_clear(void *p, size_t bytes);
 
 /* 1: a sanitizer instruments this build. */
@@ -142,7 +151,8 @@ void hd_os_memory_clear(void *p, size_t bytes);
 #define HD_SANITIZED 0
 #endif
 
-/* The number of bytes to add to the stack of each thread: the thread sanitizer refuses small stacks. */
+/* The number of bytes to add to the stack of each thread. It is 0 without the thread sanitizer, which refuses
+ * small stacks. */
 #if defined(__SANITIZE_THREAD__)
 #define HD_OS_STACK_EXTRA (2u << 20)
 #elif defined(__has_feature)
@@ -154,7 +164,7 @@ void hd_os_memory_clear(void *p, size_t bytes);
 #define HD_OS_STACK_EXTRA 0u
 #endif
 
-/* A thread of Hangdog. It has all signals blocked, and a private, empty descriptor table. */
+/* A thread of Hangdog. It blocks all signals, and has a private descriptor table, which is empty at first. */
 struct hd_os_thread {
     uint64_t handle[1]; /* pthread_t */
     bool started;
@@ -162,25 +172,26 @@ struct hd_os_thread {
 /* Starts a thread that calls `run(arg)` on the caller's memory `stack`. If thread-local variables of the
  * program's modules leave too little of that stack, libc allocates the stack instead.
  *
- * Returns 0 or a negative errno value. -EPERM, -ENOSYS: the system denies a private descriptor table. Then
- * no thread runs, since a shared table would show our descriptors to the program. */
+ * Returns 0 or a negative errno value. -EPERM or -ENOSYS: the system denies a private descriptor table. In
+ * this case `run` is not called, since a shared table would show our descriptors to the program. */
 int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
                        void *arg);
-/* Waits for the thread's end. Returns at once if the thread was not started. */
+/* Waits for the end of thread `t`. Returns at once if the thread was not started. */
 void hd_os_thread_join(struct hd_os_thread *t);
-/* Starts a detached thread for calls of the program's functions. The thread has all signals blocked, the
- * program's descriptor table, and a stack that libc allocates. Returns 0 or a negative errno value. */
+/* Starts a detached thread that may call the program's functions. The thread blocks all signals, shares the
+ * program's descriptor table, and has a stack that libc allocates. Returns 0 or a negative errno value. */
 int hd_os_thread_start_shared(void *(*run)(void *), void *arg);
-/* Marks `t` as a thread that no other thread will join. The caller does so before `t` ends. Only a
+/* Marks `t` as a thread that no other thread will join. The caller does this before `t` ends. Only a
  * sanitizer's runtime needs the mark, since it counts threads. */
 void hd_os_thread_detach(struct hd_os_thread *t);
 
-/* The addresses of libc's flag that the process has one thread (__libc_single_threaded, since glibc 2.32).
- * There may be two copies of the flag; NULL: no such copy, as in the library.
+/* The addresses of libc's flag __libc_single_threaded (since glibc 2.32), which says that the process has one
+ * thread. A process may have two copies of the flag. NULL: the copy does not exist. The library, unlike the
+ * preload, leaves both NULL.
  *
- * While the flag is set, libc's locks, reference counts and cancellation points are cheap. A second thread
- * makes each call that can be cancelled 30 ns slower. Our threads need no locks of libc, so
- * hd_os_thread_start sets the flag again if it was set before. */
+ * While the flag is set, libc's locks, reference counts and cancellation points are cheap. The start of a
+ * second thread clears the flag, which makes each call that can be cancelled 30 ns slower. Our threads need
+ * no locks of libc. So hd_os_thread_start sets the flag again if it was set before. */
 struct hd_os_single_threaded {
     char *flag[2];
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The identity of a thread. Code outside of linux/ folders only compares such ids and passes them on. An id
- * is unique among living threads. On Linux the number is the thread's tid; ids of Darwin need 64 bits.
- * Async-signal-safe.
+ * The identity of a thread, unique among living threads. On Linux it is the thread's tid; ids of Darwin need
+ * 64 bits. Code outside of linux/ folders only compares the ids and passes them on. Async-signal-safe.
  */
 #ifndef HD_THREAD_ID_H
 #define HD_THREAD_ID_H
@@ -13,7 +12,7 @@
 #include "os/os.h"
 
 typedef struct hd_thread_id {
-    uint64_t number; /* 0: no thread; in reports, the number is the member "tid" */
+    uint64_t number; /* 0: no thread; reports have the number as "tid" */
 } hd_thread_id;
 
 #define HD_THREAD_ID_NONE ((hd_thread_id){0})
@@ -34,7 +33,7 @@ static inline bool hd_thread_id_equal(hd_thread_id a, hd_thread_id b) {
     return a.number == b.number;
 }
 
-/* The id in the form that paths of /proc and system calls need. */
+/* Returns the id in the form that paths of /proc and system calls need. */
 static inline int hd_thread_id_tid(hd_thread_id id) {
     return (int)id.number;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cheapest clock: the CPU's time-stamp counter. Any thread; wait-free; async-signal-safe. The counter's
- * unit and start depend on the CPU, so the monitor relates the counter to CLOCK_MONOTONIC again and again.
+ * The cheapest clock: the CPU's time-stamp counter. The counter's unit and start depend on the CPU, so the
+ * monitor compares the counter with CLOCK_MONOTONIC again and again. Any thread; wait-free;
+ * async-signal-safe.
  */
 #ifndef HD_TICKS_H
 #define HD_TICKS_H
@@ -39,7 +40,8 @@ static inline bool hd_ticks_invariant(void) {
 #error "no time-stamp counter known for this machine: add it here"
 #endif
 
-/* `ns_per_tick_32`: nanoseconds per tick as a fixed-point number with 32 fraction bits. */
+/* Converts ticks to nanoseconds. `ns_per_tick_32` is the length of a tick in nanoseconds, as a fixed-point
+ * number with 32 fraction bits. */
 static inline uint64_t hd_ticks_to_ns(uint64_t ticks, uint64_t ns_per_tick_32) {
     return (uint64_t)(((unsigned __int128)ticks * ns_per_tick_32) >> 32);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The record: a shared mapping that outlives the process, and shows what the process did until it died. Under
- * a runner (the process `hangdog run`), the mapping is a memory file of the runner. With --exec it is a file
- * in the spool, and otherwise private memory.
+ * The record: a mapping that shows what a watched process did until it died. Under a runner (the process
+ * `hangdog run`), the mapping is a memory file of the runner. With --exec the mapping is a file in the spool.
+ * Both outlive the process. Otherwise the mapping is private memory, and is lost with the process.
  *
  * The watched process updates the record by plain stores, so SIGKILL loses nothing. All members have a fixed
- * width. Readers accept one version and one size only. The watched program can write every byte, so the
- * runner copies and checks the record before use (cli/settle/record_copy.h).
+ * width. A reader accepts only the version and the size that it knows. The watched program can write every
+ * byte, so the runner copies and checks the record before use (cli/settle/record_copy.h).
  */
 #ifndef HD_RECORD_H
 #define HD_RECORD_H
@@ -18,7 +18,7 @@
 
 #define HD_RECORD_MAGIC 0x48414e47444f4701ULL /* "HANGDOG", version 1 */
 #define HD_RECORD_STRING 256
-#define HD_APP_TEXT 64 /* the bytes for a version, and for the name of an environment */
+#define HD_APP_TEXT 64 /* the size of a version, and of an environment's name, with the NUL */
 #define HD_THREADS_NAMED 16
 #define HD_THREAD_NAME_BYTES 16 /* the size of a thread's name in the kernel, with the NUL */
 #define HD_RECORDS 256u /* the number of records in the runner's file: one for each watched program image */
@@ -27,69 +27,74 @@
 struct hd_record_options {
     uint64_t interval_ns, threshold_ns, launch_threshold_ns, cpu_period_ns, frame_drop_ns;
     uint32_t display_hz;
-    /* The time when the program starts, just before exec. In the record of a later image or of a child:
-     * the time when that image took the record. */
+    /* The time when the program starts, just before exec. The record of a later image or of a child has
+     * another time: when that image took the record. */
     uint64_t started_ns, started_wall_ns;
     uint32_t reports_per_day, reports_per_fingerprint;
     uint8_t session[HD_UUID_BYTES];
-    /* The number of seccomp filters that the runner has. The value is -1 if a filter kills for a system
-     * call of Hangdog's, or if the number is unknown. */
+    /* The number of the runner's seccomp filters. -1: one of them kills the process for a system call of
+     * Hangdog's, or the number is unknown. */
     int32_t seccomp_filters;
     /* The program's name. In a child's record the name is empty until the child stores its script or
      * executable. */
     char app_name[HD_RECORD_STRING];
     char app_version[HD_APP_TEXT], environment[HD_APP_TEXT]; /* empty: not known */
-    bool app_named; /* true: the user gave the program's name and version, which then apply to children too */
+    /* True: the user gave the program's name and version. Both apply to the program's children too. */
+    bool app_named;
     char spool[4 * HD_RECORD_STRING];
-    /* MODULE[:FUNCTION] that the user named as the loop; empty: the recogniser finds the loop. */
+    /* The user names the program's loop by this text, MODULE[:FUNCTION]. Empty: the recogniser finds the
+     * loop. */
     char loop[HD_RECORD_STRING];
-    /* The number of names in `thread`: these threads are watched in addition to the main thread. */
+    /* The number of names in `thread`. Hangdog watches the threads with these names, and the main thread. */
     uint32_t threads;
     char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
-    /* 1: no runner waits for the process (--exec), so the process writes its session report itself. */
+    /* 1: no runner waits for the process (--exec), so the process itself writes its session report. */
     uint32_t exec_mode;
-    /* The path of the file that has the records: in /proc/PID/fd, or in the spool. */
+    /* The path of the file that has the records. The file is in /proc/PID/fd, or in the spool. */
     char link[5 * HD_RECORD_STRING];
     /* The program's process id in the program's own PID namespace; 0: unknown. */
     int32_t pid;
     bool of_child;      /* true: the process is a child of the program (--follow) */
     bool crash;         /* true: write a report for a crash */
     bool keep_alive;    /* true: send systemd's keep-alive messages for the program */
-    bool without_paths; /* true: leave paths and peers out of reports */
+    bool without_paths; /* true: reports have no paths and no addresses of peers */
     bool journal;       /* true: the program's stderr goes to the journal (--exec) */
-    bool follow;        /* true: watch children too, each with a record of its own */
+    bool follow;        /* true: children are watched too, and each has its own record */
 };
 
 /* The reason why a program that took a record is not watched, or is no longer watched. */
 enum hd_unwatched {
     HD_UNWATCHED_NOT,
-    /* A seccomp filter that applies to all threads might kill our threads, and the program with them. */
+    /* A seccomp filter applies to all threads. It might kill our threads, and the program with them. */
     HD_UNWATCHED_FILTER,
-    HD_UNWATCHED_NO_WAIT, /* a watch starts at the first wait, and the program has not waited */
+    HD_UNWATCHED_NO_WAIT, /* the program has not waited yet, and its first wait starts the watch */
     HD_UNWATCHED_FAILED,  /* there is no memory for the watch, or no thread for the monitor */
-    /* A thread other than the main thread changed its ids: our threads follow only the main thread. */
+    /* A thread other than the main thread changed its ids. Our threads cannot follow that thread, since they
+     * compare their rights only with the main thread's. */
     HD_UNWATCHED_RIGHTS,
-    /* The program changed its root folder. A restart would find another /proc and another spool. */
+    /* The program changed its root folder. A watch that starts now would find another /proc and another
+     * spool. */
     HD_UNWATCHED_ROOT,
     HD_UNWATCHED_EXEC,  /* the process executed another program, which took no record */
     HD_UNWATCHED_TABLE, /* the system denies the monitor a private descriptor table */
     HD_UNWATCHED_KINDS,
 };
 
-/* How much is known about the main thread's loop, or about a named thread's loop if more is known about
- * that one. */
+/* How much the recogniser knows about the main thread's loop. If it knows more about the loop of a thread
+ * that the user named, the value is that loop's. */
 enum hd_record_certainty {
     HD_RECORD_NO_LOOP,
     /* There is a candidate for the loop's wait, but no long turn has returned to the candidate. If the
-     * program ends now, hangs are dropped. */
+     * program ends now, reports of this loop's hangs are dropped. */
     HD_RECORD_LOOP_DOUBTFUL,
-    HD_RECORD_LOOP_LIKELY, /* hangs count even if the program ends now */
+    /* If the program ends now, reports of this loop's hangs stay valid. The loop is not certain yet. */
+    HD_RECORD_LOOP_LIKELY,
     HD_RECORD_LOOP_CERTAIN,
 };
 
 enum hd_record_end {
     HD_RECORD_RUNS,          /* the process runs, or has died without a stop */
-    HD_RECORD_STOPPED,       /* the monitor has stopped and all reports are written: the record is final */
+    HD_RECORD_STOPPED,       /* the monitor has stopped, and all reports are written */
     HD_RECORD_STOPPED_EARLY, /* the monitor has stopped, maybe before the last reports were written */
 };
 
@@ -98,66 +103,72 @@ enum hd_record_hang {
     HD_RECORD_HANG_LASTS, /* the hang has lasted for duration_ns so far */
     /* The hang ended after ended_duration_ns. Its report may still say "open". */
     HD_RECORD_HANG_ENDED,
-    HD_RECORD_HANG_FATAL, /* the process died in the hang; the report, if there is one, says so */
+    HD_RECORD_HANG_FATAL, /* the process died in the hang; if the hang has a report, the report says so */
 };
 
 /* The process that uses the record. */
 struct hd_record_owner {
-    _Atomic uint32_t pid; /* the process's id, stored by compare-and-exchange; 0: the record is free */
-    _Atomic uint64_t pid_namespace; /* inode of the PID namespace in which `pid` is valid; 0: unknown */
-    /* The time of the exec after which the process uses another record; 0: it still uses this record. */
+    _Atomic uint32_t pid; /* the process's id; 0: the record is free */
+    /* Inode of the PID namespace in which `pid` is valid; 0: not known or not needed. */
+    _Atomic uint64_t pid_namespace;
+    /* The time of the exec after which the process uses another record. 0: the process uses this record. */
     _Atomic uint64_t superseded_ns;
-    _Atomic uint32_t images;   /* the number of program images that have used the record */
+    /* The number of program images (one after each exec) that have used the record. */
+    _Atomic uint32_t images;
     _Atomic uint64_t image_ns; /* the start time of the present image */
 };
 
 struct hd_record_status {
-    _Atomic uint32_t attached;        /* 1: the preload took the record; 2: the monitor runs */
+    _Atomic uint32_t attached;        /* 1: the preload took the record; 2: the monitor runs too */
     _Atomic uint32_t unwatched;       /* enum hd_unwatched */
     _Atomic uint32_t end;             /* enum hd_record_end */
-    _Atomic uint32_t session_written; /* 1: the process wrote its session report itself, or needs none */
+    _Atomic uint32_t session_written; /* 1: the process itself wrote its session report, or needs none */
     _Atomic uint64_t alive_ns;        /* the time of the monitor's last look */
 };
 
 /* The main thread's loop. */
 struct hd_record_loop {
     _Atomic uint32_t certainty; /* enum hd_record_certainty */
-    /* Waits that may be the loop's: their approximate number and total time. */
+    /* The approximate number and the total time of the waits that may be the loop's. */
     _Atomic uint64_t waits, waited_ns;
-    /* The call site of the loop's wait, or of the most frequent wait if the loop is unknown. `call_pc` is
-     * an address in the function that waits, `caller_pc` one in its caller. 0: unknown. */
+    /* The call site of the loop's wait. If the loop is unknown, the call site of the most frequent wait.
+     * `call_pc` is an address in the function that waits, `caller_pc` an address in its caller. 0:
+     * unknown. */
     _Atomic uint64_t call_pc, caller_pc;
 };
 
-/* The reports that the runner must finish if the process dies. */
+/* The open hang and the session report. If the process dies, the hangdog command finishes both reports. */
 struct hd_record_open {
-    _Atomic uint32_t state;     /* enum hd_record_hang: the state of the hang that has the report `hang_id` */
-    _Atomic uint32_t is_launch; /* 1: the hang is a launch, so the thread's loop is not known yet */
-    /* The id of the session report. A second writer uses the same id, so that the second report replaces
-     * the first. */
+    _Atomic uint32_t state;     /* enum hd_record_hang: the state of the hang whose report is `hang_id` */
+    _Atomic uint32_t is_launch; /* 1: the hang is a launch, so the thread has no known loop yet */
+    /* The id of the session report. If the process and the hangdog command both write the report, the second
+     * replaces the first, since both use this id. */
     uint8_t session_id[HD_UUID_BYTES];
     uint8_t hang_id[HD_UUID_BYTES];
-    /* The start of the hang, moved forward by all time that does not count, such as stops. */
+    /* The start of the hang, plus all time in the hang that does not count. Stops by SIGSTOP do not count. */
     _Atomic uint64_t since_ns;
     _Atomic uint64_t duration_ns, ended_duration_ns;
 };
 
 struct hd_record_hangs {
     _Atomic uint64_t count, total_ns, max_ns;
-    _Atomic uint64_t reports; /* the number of report files written; deferred reports and updates count too */
-    _Atomic uint64_t complete_reports; /* the number of report files written after the end of their hang */
+    /* The number of report files written. A deferred report counts, and each update of a report counts
+     * again. */
+    _Atomic uint64_t reports;
+    _Atomic uint64_t complete_reports; /* the number of report files written after their hangs had ended */
 };
 
 struct hd_record_turns {
     _Atomic uint64_t idle_ns, busy_ns, launch_ns;
-    /* The program's calls set these. foreground_since_ns is 0 while the program is in the background. */
+    /* The total time in the foreground, and the time when the program last came there. The public API sets
+     * both. `foreground_since_ns` is 0 while the program is in the background. */
     _Atomic uint64_t foreground_ns, foreground_since_ns;
     _Atomic uint64_t histogram[HD_TURN_BUCKETS];
 };
 
 struct hd_record_frames {
     _Atomic uint64_t count, dropped;
-    _Atomic uint64_t total_ns; /* the total length of all frames but the first */
+    _Atomic uint64_t total_ns; /* the total time of all frames but the first */
     _Atomic uint64_t hitch_ns; /* the total delay of late frames */
     _Atomic uint64_t histogram[HD_FRAME_BUCKETS];
 };
@@ -165,35 +176,37 @@ struct hd_record_frames {
 /* The cost of the watch for the program. */
 struct hd_record_cost {
     _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls;
-    /* The longest and the total time of a watched thread in our signal handler. */
+    /* The longest time and the total time that a watched thread spent in our signal handler. */
     _Atomic uint64_t pause_max_ns, pause_total_ns;
     /* The CPU time of our threads, and the longest delay of a look. */
     _Atomic uint64_t cpu_ns, late_max_ns;
 };
 
-/* Hangs and samples that no report has. */
+/* Counts of what the reports lack: hangs, whole reports, and samples. */
 struct hd_record_losses {
     _Atomic uint64_t spool_failures, dropped_reports;
     /* The number, total time and longest time of hangs without a report. */
     _Atomic uint64_t suppressed, suppressed_ns, suppressed_max_ns;
-    /* The number of reports that were removed, since their hang proved not to be one. */
+    /* The number of reports that were removed, since their hangs were withdrawn. */
     _Atomic uint64_t withdrawn;
-    _Atomic uint32_t degraded;   /* 1: the monitor took fewer samples, to stay in its CPU budget */
+    _Atomic uint32_t degraded;   /* 1: the monitor took fewer samples, since its CPU time has a limit */
     _Atomic int32_t spool_error; /* the errno value of the first spool failure */
 };
 
 /* Values that the runner writes. */
 struct hd_record_runner {
     _Atomic uint64_t stopped_ns; /* the total time in which signals such as SIGSTOP stopped the program */
-    _Atomic uint32_t quits;      /* 1: the runner passed SIGTERM on, so the program ends */
-    /* The time when this copy was written to the spool; 0: the record is not a copy. */
+    _Atomic uint32_t quits;      /* 1: the runner passed SIGTERM on, and the program is about to end */
+    /* The time when the runner wrote this copy of a record to the spool. 0: this is the record itself. */
     _Atomic uint64_t mirrored_ns;
 };
 
-/* Values that all followed processes store, in the first record only. */
+/* Values of all watched processes of a run. Only the first record of the file has them. */
 struct hd_record_shared {
-    _Atomic uint32_t children_unwatched; /* the number of children that executed a program without a record */
-    _Atomic uint32_t failure_printed; /* 1: a process has printed a spool failure to the journal (--exec) */
+    /* The number of children that executed a program that took no record. */
+    _Atomic uint32_t children_unwatched;
+    /* 1: a process has written a line about a spool failure to the journal (--exec). */
+    _Atomic uint32_t failure_printed;
 };
 
 struct hd_record {
@@ -201,7 +214,7 @@ struct hd_record {
     uint64_t bytes; /* sizeof(struct hd_record) */
     struct hd_record_options options;
     struct hd_record_owner owner;
-    /* The groups from here to `losses` have values of the present program image. They become zeros when
+    /* The members from `status` to `losses` describe the present program image. They become zeros when
      * another image takes the record. */
     struct hd_record_status status;
     struct hd_record_loop loop;
@@ -212,25 +225,26 @@ struct hd_record {
     struct hd_record_cost cost;
     struct hd_record_losses losses;
     struct hd_record_runner runner;
-    /* Bit n is set: the thread options.thread[n] has waited. A new image does not clear the bits. */
+    /* Bit n is set: the thread that options.thread[n] names has waited. The bits stay when another image
+     * takes the record. */
     _Atomic uint32_t threads_seen;
     struct hd_record_shared shared;
 };
 
-/* The runner's file has the records, then the outbox. */
+/* The runner's file has HD_RECORDS records, and then the outbox. */
 #define HD_RECORD_FILE_BYTES (HD_RECORDS * sizeof(struct hd_record) + sizeof(struct hd_outbox))
 static inline struct hd_outbox *hd_record_outbox(struct hd_record *table) {
     return (struct hd_outbox *)(void *)(table + HD_RECORDS);
 }
 
-/* Stores whether the program is in the foreground. Any thread; async-signal-safe. */
+/* Stores whether the program is in the foreground at `now_ns`. Any thread; async-signal-safe. */
 void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns);
 
-/* Counts a hang that has ended. On the monitor or the worker thread. */
+/* Counts a hang that has ended. Only the monitor and the worker thread call this function. */
 void hd_record_add_hang(struct hd_record *r, uint64_t duration_ns);
-/* Counts a hang that gets no report. hd_record_add_hang has already counted the hang itself. */
+/* Counts a hang without a report. The caller has already called hd_record_add_hang for the hang. */
 void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns);
-/* Counts a hang that gets no report. hd_record_add_hang has not counted the hang, so this function does. */
+/* Counts a hang without a report. The caller has not called hd_record_add_hang: this function does. */
 void hd_record_add_unreported(struct hd_record *r, uint64_t duration_ns);
 
 #endif

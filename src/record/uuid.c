@@ -19,7 +19,8 @@ void hd_uuid_text(const uint8_t id[HD_UUID_BYTES], char text[37]) {
     text[n] = 0;
 }
 
-/* SplitMix64, for a kernel that gives no random bytes. Two ids then differ by time, process and counter. */
+/* The function SplitMix64. It makes numbers for ids if the kernel gives no random bytes. Ids still differ by
+ * time, process and counter. */
 static uint64_t mixed(uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
@@ -28,7 +29,8 @@ static uint64_t mixed(uint64_t x) {
 }
 
 void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
-    /* The time stamp of the last id: milliseconds, then a 12-bit counter within one millisecond. */
+    /* The time stamp of the last id: the milliseconds, and below them a 12-bit counter for ids of one
+     * millisecond. */
     static _Atomic uint64_t last;
     uint64_t random[2];
     if (hd_os.get_random(random, sizeof random) != (long)sizeof random) {

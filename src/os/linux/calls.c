@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of system calls on Linux. Any thread; async-signal-safe; no allocation; does not set errno. Uses
- * the *at forms of open, rename and others, since newer architectures lack the older forms.
+ * The table of system calls on Linux. It uses the *at forms of open, rename and others, since newer
+ * architectures lack the older forms. Any thread; async-signal-safe; no allocation; does not set errno.
  */
 #include "os/os.h"
 
@@ -185,8 +185,8 @@ static int sys_boot_clock(uint64_t *ns) {
     return read_clock(CLOCK_BOOTTIME, ns);
 }
 
-/* Makes the number that pthread_getcpuclockid returns for the thread's clock: CPUCLOCK_SCHED of one
- * thread, see include/linux/posix-timers_types.h. The thread id is that of the caller's PID namespace. */
+/* Reads the clock with the number that pthread_getcpuclockid returns: CPUCLOCK_SCHED of one thread, see
+ * include/linux/posix-timers_types.h. `tid` is the thread's id in the caller's PID namespace. */
 static int sys_thread_cpu_clock(int tid, uint64_t *ns) {
     return read_clock((int)(~(unsigned)tid << 3 | 6u), ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock, from the vDSO that the kernel maps into every process. Not libc's clock_gettime, which
- * libfaketime, a sanitizer or a test may interpose: the time would be wrong.
+ * Reads the clock by the vDSO, which the kernel maps into every process. An interposer of libc's
+ * clock_gettime (libfaketime, a sanitizer or a test) might return a wrong time.
  *
  * Reading a clock is async-signal-safe. hd_os_clock_init is not async-signal-safe, but does not allocate.
  */
@@ -21,7 +21,7 @@ typedef int (*clock_function)(clockid_t clock, struct timespec *ts);
 
 struct vdso {
     const char *base;
-    uint64_t bias; /* address in memory minus address in the headers */
+    uint64_t bias; /* the address of a byte in memory minus its address in the ELF headers */
     const ElfW(Sym) * symbols;
     const char *strings;
     const uint32_t *sysv_hash;
@@ -72,8 +72,8 @@ static bool vdso_read_headers(struct vdso *v, const char *base) {
     return v->symbols != NULL && v->strings != NULL;
 }
 
-/* Returns the number of symbols, which no header has, from a hash table. One of the two hash tables may be
- * missing. */
+/* Returns the number of symbols. No header has this number, so it comes from a hash table. Of the two hash
+ * tables, a vDSO may have only one. */
 static uint32_t vdso_symbol_count(const struct vdso *v) {
     if (v->sysv_hash != NULL) {
         return v->sysv_hash[1];
@@ -92,7 +92,7 @@ static uint32_t vdso_symbol_count(const struct vdso *v) {
     if (last < first) {
         return first;
     }
-    while ((chain[last - first] & 1) == 0) { /* bit 0 marks the end of a chain */
+    while ((chain[last - first] & 1) == 0) { /* bit 0 of a hash marks the last symbol of a chain */
         last++;
     }
     return last + 1;
@@ -115,7 +115,7 @@ static clock_function vdso_find_clock(const char *base) {
 }
 
 void hd_os_clock_init(void) {
-    /* Two threads may do this at the same time: both store the same value. */
+    /* Two threads may run this code at the same time. That does no harm, since both store the same value. */
     if (__atomic_load_n(&hd_os.clock, __ATOMIC_RELAXED) == NULL) {
         clock_function found = vdso_find_clock((const char *)getauxval(AT_SYSINFO_EHDR));
         __atomic_store_n(&hd_os.clock, found, __ATOMIC_RELAXED);
@@ -155,7 +155,8 @@ uint64_t hd_os_process_cpu_ns(void) {
 }
 
 uint64_t hd_clock_ratio_32(uint64_t a, uint64_t b) {
-    /* Divides bit by bit, since the compiler's code for a 128-bit division is longer than this function. */
+    /* Divides bit by bit, since the code that a compiler makes for a 128-bit division is longer than this
+     * function. */
     uint64_t quotient = a / b, rest = a % b;
     for (unsigned bit = 0; bit < 32; bit++) {
         rest *= 2;

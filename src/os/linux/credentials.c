@@ -16,7 +16,7 @@
 #define BIT(capability) (1ULL << (capability))
 #define GROUPS_BYTES 3000
 #define STATUS_BYTES_MAX \
-    (1u << 20) /* the most bytes to read, enough for the kernel's maximum of 65,536 groups */
+    (1u << 20) /* the most bytes of the file to read, enough for the kernel's maximum of 65,536 groups */
 
 static uint64_t value_of(const char *p, unsigned base) {
     uint64_t value = 0;
@@ -26,8 +26,8 @@ static uint64_t value_of(const char *p, unsigned base) {
     return value;
 }
 
-/* Returns the text after the key and one blank. Returns an empty text, whose number is 0, if an old kernel
- * has no such line. */
+/* Returns the text after the key and one blank. If an old kernel has no such line, returns an empty text,
+ * from which callers read the number 0. */
 static const char *line_of(const char *text, const char *key) {
     const char *line = hd_proc_find_line(text, key);
     return line != NULL && *line != '\0' ? line + 1 : "";
@@ -39,9 +39,9 @@ static void take_ids(const char *line, uint64_t ids[3]) {
     }
 }
 
-/* Reads ids and groups from the file's first piece. The hash covers only the first 3,000 characters of the
- * groups, even if the piece has more. How many characters the piece has depends on the length of the
- * thread's name. */
+/* Reads ids and groups from the first piece of the `status` file. The hash covers only the first 3,000
+ * characters of the groups. The piece may have more, but how many depends on the length of the thread's
+ * name. */
 static void take_first(const char *text, struct hd_credentials *out) {
     take_ids(line_of(text, "Uid:"), out->user);
     take_ids(line_of(text, "Gid:"), out->group);
@@ -53,7 +53,7 @@ static void take_first(const char *text, struct hd_credentials *out) {
     out->groups = hd_hash(0, groups, n);
 }
 
-/* Reads capabilities, no_new_privs and seccomp from the file's last piece. */
+/* Reads capabilities, no_new_privs and seccomp from the last piece of the `status` file. */
 static void take_last(const char *text, struct hd_credentials *out) {
     static const char keys[] =
         "CapInh:\0CapPrm:\0CapEff:\0CapBnd:\0CapAmb:\0NoNewPrivs:\0Seccomp:\0Seccomp_filters:\0";
@@ -68,9 +68,9 @@ void hd_credentials_open(int *main_fd, int *own_fd) {
     *own_fd = hd_os_open(AT_FDCWD, "/proc/thread-self/status");
 }
 
-/* Reads the file in pieces, and parses only the first and the last: a long line of groups may lie between.
- * Pieces overlap by half a buffer, so the last piece has at least half a buffer. That is enough for all
- * lines after the groups. */
+/* Reads the file in pieces, since the line of groups may be long, and parses only the first and the last
+ * piece. Pieces overlap by half a buffer, so the last piece has at least half a buffer. That is enough for
+ * all lines after the groups. */
 int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     char text[4096 + 1];
     long n = 4096;
@@ -89,7 +89,7 @@ int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     return hd_proc_find_line(text, "CapPrm:") != NULL ? 0 : -EPROTO;
 }
 
-/* True: one of the ids in `own` is not in `other`. */
+/* True: `own` has an id that is not in `other`. */
 static bool has_further_id(const uint64_t own[3], const uint64_t other[3]) {
     bool further = false;
     for (unsigned i = 0; i < 3; i++) {
@@ -110,8 +110,8 @@ bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_cre
                     (has_further_id(own->group, other->group) || own->groups != other->groups));
 }
 
-/* Calls prctl(option, capability), or prctl(option, command, capability) if `command` is not 0, for each
- * capability in `set`. */
+/* Calls prctl for each capability in `set`. The arguments are (option, command, capability), or (option,
+ * capability) if `command` is 0. */
 static void prctl_each(uint64_t set, long option, long command) {
     for (unsigned i = 0; set != 0; i++, set >>= 1) {
         if ((set & 1) != 0) {
@@ -127,7 +127,8 @@ void hd_credentials_lower(const struct hd_credentials *own, const struct hd_cred
     for (unsigned i = 0; i < HD_CAPS_SETS; i++) {
         remaining[i] = own->capabilities[i] & other->capabilities[i];
     }
-    /* The drop from the bounding set comes before capset. It needs CAP_SETPCAP, which capset may remove. */
+    /* Capabilities leave the bounding set before the call of capset. The prctl calls need CAP_SETPCAP, which
+     * capset may remove. */
     prctl_each(own->capabilities[HD_CAPS_BOUNDING] & ~remaining[HD_CAPS_BOUNDING], PR_CAPBSET_DROP, 0);
     prctl_each(own->capabilities[HD_CAPS_AMBIENT] & ~remaining[HD_CAPS_AMBIENT], PR_CAP_AMBIENT,
                PR_CAP_AMBIENT_LOWER);

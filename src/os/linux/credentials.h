@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a thread's credentials from its `status` file in /proc, and drops those that another thread has
- * dropped. Any thread; async-signal-safe; no allocation, no lock.
+ * Reads a thread's credentials from its `status` file in /proc. Drops from the calling thread the
+ * capabilities that another thread lacks. Any thread; async-signal-safe; no allocation, no lock.
  */
 #ifndef HD_CREDENTIALS_H
 #define HD_CREDENTIALS_H
@@ -28,30 +28,30 @@ struct hd_credentials {
             uint64_t capabilities[HD_CAPS_SETS];
             uint64_t no_new_privs;
             uint64_t seccomp; /* mode */
-            uint64_t filters; /* number of seccomp filters; 0 if the kernel does not count them */
+            uint64_t filters; /* number of seccomp filters; 0 if the kernel does not say it */
         };
     };
 };
 
-/* Opens the `status` files of the main thread and of the calling thread. The caller closes both. A
- * negative value: the file cannot be opened. */
+/* Opens the `status` files of the main thread and of the calling thread. The caller closes both descriptors.
+ * A negative descriptor: the file cannot be opened. */
 void hd_credentials_open(int *main_fd, int *own_fd);
 
 /* Reads an open `status` file. Returns 0, -ESRCH (the thread has ended), -EPROTO (the file is no `status`
  * file), or the error of the read. After an error *out is undefined. */
 int hd_credentials_read(int status_fd, struct hd_credentials *out);
 
-/* True: `own` has a right that `other` lacks and cannot regain. An id does not count if `other` has the
- * capability to change ids. But an effective capability of `own` counts even if `other` has the same one
- * as permitted, and could regain it. */
+/* True: `own` has a right that `other` lacks and cannot regain. Ids and groups do not count if `other` has
+ * the capability to change them. One case is strict: an effective capability of `own` counts even if `other`
+ * has it as permitted, and so could regain it. */
 bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_credentials *other);
 
-/* Drops from the calling thread the capabilities that `other` lacks; `own` has the thread's credentials. Sets
- * no_new_privs if `other` has it. Does not change ids. */
+/* Drops from the calling thread the capabilities that `other` lacks. `own` has the calling thread's
+ * credentials. Sets no_new_privs if `other` has it. Does not change ids. */
 void hd_credentials_lower(const struct hd_credentials *own, const struct hd_credentials *other);
 
-/* True: the root folder / has the device and inode in `root`. If `root` has zeros, stores the present
- * device and inode and returns true. `store`: stores them even if they differ. */
+/* True: `root` has the device and inode of the root folder /, or has zeros. If it has zeros, or if `store` is
+ * true, the function stores the present device and inode in `root`. False also if / cannot be read. */
 bool hd_credentials_have_root(uint64_t root[2], bool store);
 
 #endif

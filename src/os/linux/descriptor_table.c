@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Since Linux 5.9, close_range gives a thread an empty descriptor table. If that call is missing or denied,
- * unshare copies the program's table, and then each descriptor of the copy is closed.
+ * unshare copies the program's table, and the thread closes each descriptor of the copy.
  *
- * The program does not notice these closes. It keeps its POSIX locks, since these belong to its own table.
- * All other effects of a close occur only when the last copy of a descriptor is closed.
+ * The program does not notice these closes. Its POSIX locks stay, since they belong to its own table. Every
+ * other effect of a close waits until the last copy of a descriptor is closed, and the program has a copy.
  */
 #include "os/linux/descriptor_table.h"
 
@@ -32,7 +32,8 @@ int hd_private_table(void) {
     return rc == 0 ? 1 : (int)rc;
 }
 
-/* Returns the descriptor number that a folder's entry has as its name; -1 for "." and "..". */
+/* Returns the descriptor number that an entry of /proc/thread-self/fd has as its name. -1: the name is "." or
+ * "..". */
 static int number_of(const char *name) {
     int number = 0;
     for (; *name >= '0' && *name <= '9'; name++) {
@@ -41,9 +42,9 @@ static int number_of(const char *name) {
     return *name == '\0' ? number : -1;
 }
 
-/* Closes the descriptors that /proc lists. The kernel continues the list by descriptor number, so a close
- * in between skips no entry. False: /proc cannot be read, or the list lacks our own descriptor and is
- * another thread's. */
+/* Closes the descriptors that /proc/thread-self/fd lists. The kernel continues the list by descriptor number,
+ * so the list stays whole while descriptors close. False: the list cannot be read, or is another thread's,
+ * since it lacks our own descriptor. */
 static bool close_listed(void) {
     _Alignas(struct dirent64) char entries[1024];
     int own = hd_os.open_at(AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -72,8 +73,8 @@ void hd_private_table_close_all(void) {
     }
 }
 
-/* Opens the folder through a detached mount of the folder (open_tree). At the top of a mount, ".." is the
- * same folder. */
+/* Opens the folder again, through a detached mount of it (open_tree). At the top of a mount, ".." is the
+ * folder itself. */
 int hd_private_table_confine(int fd) {
     long tree = fd < 0 ? fd : hd_syscall3(SYS_open_tree, fd, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH);
     int confined = tree < 0 ? -1 : hd_os.open_at((int)tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A message does not name its sender, since the service manager gets the sender's process id from the kernel.
+ * A message to the service manager does not name its sender: the manager gets the sender's process id from
+ * the kernel.
  */
 #include "os/linux/notify_socket.h"
 
@@ -19,7 +20,8 @@ int hd_notify_open(const char *address) {
         return -EINVAL;
     }
     memcpy(to.sun_path, address, n);
-    /* An abstract name has no NUL at its end: the length of the address limits the name. */
+    /* The name of an abstract socket has no NUL at its end: its length follows from the length of the
+     * address. */
     bool abstract = address[0] == '@';
     to.sun_path[0] = abstract ? '\0' : '/';
     uint32_t bytes = (uint32_t)(offsetof(struct sockaddr_un, sun_path) + n + !abstract);

@@ -8,14 +8,14 @@
 
 #include "base/types.h"
 
-/* The most bytes of $NOTIFY_SOCKET, which is a path, or an @ and an abstract name. */
+/* The most bytes of $NOTIFY_SOCKET, which is a path, or an @ and the name of an abstract socket. */
 #define HD_NOTIFY_ADDRESS_MAX 108
 
-/* Opens the socket with the address in $NOTIFY_SOCKET. Returns a descriptor in the calling thread's table,
- * which the caller closes, or a negative errno value. */
+/* Opens the socket whose address $NOTIFY_SOCKET has. Returns a descriptor, which the caller closes on the
+ * same thread, or a negative errno value. */
 int hd_notify_open(const char *address);
-/* False: the message was not sent. The manager may have made a new socket, so the caller opens the socket
- * again. */
+/* Returns false if the message was not sent. In this case the caller opens the socket again, since the
+ * service manager may have made a new one. */
 bool hd_notify_send(int fd, const char *message);
 
 #endif

@@ -8,7 +8,7 @@
 struct hd_proc_stat hd_proc_stat_parse(const char *text) {
     struct hd_proc_stat p = {0};
     const char *at = text + strlen(text);
-    for (; at > text && *at != ')'; at--) { /* stops at the last ')', since the name may contain a ')' */
+    for (; at > text && *at != ')'; at--) { /* finds the last ')', since the name may contain a ')' too */
     }
     if (at == text || at[1] != ' ' || at[2] == '\0' || at[3] != ' ') {
         return p;
@@ -18,7 +18,7 @@ struct hd_proc_stat hd_proc_stat_parse(const char *text) {
     at += 4;
     for (unsigned field = 4; field <= 22; field++) {
         uint64_t value;
-        hd_proc_take_number(at, &value); /* the value -1, for a terminal without a group, reads as 0 */
+        hd_proc_take_number(at, &value); /* reads -1, which means a terminal without a group, as 0 */
         for (; *at != ' ' && *at != '\0'; at++) {
         }
         if (*at++ == '\0') {

@@ -35,7 +35,8 @@ static int digit_value(char c) {
     return 16;
 }
 
-/* Reads a number. False: the number overflows, or ends where the text ends and so may be truncated. */
+/* Reads a number. False: there is no number, or it overflows, or it ends where the text ends and so may be
+ * truncated. */
 static bool take_number(struct cursor *c, unsigned base, uint64_t *out) {
     uint64_t value = 0;
     const char *begin;
@@ -115,7 +116,7 @@ static bool line_value(const char *line, size_t n, const char *name, unsigned ba
 bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out) {
     struct hd_proc_status found = {0};
     uint64_t own = 0, shared = 0;
-    uint64_t seccomp = 0, filters = 0; /* both stay 0 on a kernel without seccomp, which has no such lines */
+    uint64_t seccomp = 0, filters = 0; /* both stay 0 if a kernel without seccomp writes no such lines */
     unsigned seen = 0;
 
     for (const char *end = text + n; text < end;) {
@@ -184,7 +185,8 @@ enum hd_run_state hd_proc_run_state(char letter) {
     }
 }
 
-/* Copies the path, which starts at the line's first slash: no other field has a slash. */
+/* Copies the path from a line of the file `maps`. The path starts at the line's first slash, since no other
+ * field has a slash. */
 static void take_path(const char *line, const char *end, char *path, size_t bytes) {
     struct hd_text t;
     while (line < end && *line != '/') {
@@ -226,7 +228,8 @@ int hd_proc_find_mapping(int maps_fd, uint64_t at, struct hd_proc_mapping *out, 
         have -= (size_t)(line - text);
         memmove(text, line, have);
         if (have == sizeof text) {
-            have = 0; /* skips a line that is longer than the buffer: its rest does not parse as a mapping */
+            /* Skips a line that is longer than the buffer: the rest of the line parses as no mapping. */
+            have = 0;
         }
     }
 }

@@ -12,8 +12,9 @@
 
 #include "os/os.h"
 
-/* An atomic for the thread sanitizer only. One thread may unmap memory and another may map the same address.
- * The kernel orders the two, but the sanitizer does not see our system calls. */
+/* This variable orders an unmap by one thread before a map of the same address by another thread. Only the
+ * thread sanitizer needs it: the kernel orders the two calls, but the sanitizer does not see our system
+ * calls. */
 static _Atomic unsigned memory_order_seen;
 
 void *hd_os_memory_take(size_t bytes) {
@@ -21,8 +22,8 @@ void *hd_os_memory_take(size_t bytes) {
     if (hd_os_map_error(p) < 0) {
         return NULL;
     }
-    /* A forked child has no thread of Hangdog. Zeros mean "not watched"; a copy of this memory would mean
-     * "watched". */
+    /* A forked child has no thread of Hangdog, but a copy of this memory would say that the child is watched.
+     * Zeros say that it is not. */
     if (hd_os.advise(p, bytes, MADV_WIPEONFORK) < 0) {
         hd_os.unmap(p, bytes);
         return NULL;
@@ -70,20 +71,20 @@ static bool is_single_threaded(void) {
     return hd_os_single_threaded.flag[0] != NULL && *hd_os_single_threaded.flag[0] != 0;
 }
 
-/* libc puts the thread-local variables of all modules at the top of a thread's stack. No function returns
- * their size, so the new thread measures how many bytes of the stack remain. */
+/* libc puts the thread-local variables of all modules at the top of a thread's stack. No function returns the
+ * size of these variables, so the new thread measures how many bytes of the stack remain. */
 #define STACK_BYTES_MIN (20 * 1024) /* our threads need 10 KiB as a rule, and at worst less than 16 KiB */
 #define LIBC_STACK_BYTES (1024 * 1024)
 
-/* The result of a thread's start; 0: not known yet. */
+/* The result of a thread's start. The value 0 means that the result is not known yet. */
 enum start_result {
     STARTED = 1,
     STACK_TOO_SMALL,
     NO_PRIVATE_TABLE
 };
 
-/* The arguments and the result of a start. The struct lies on the stack of the starting thread, which may
- * return as soon as `result` is set. */
+/* The arguments and the result of a thread's start. The struct lies on the stack of the starting thread,
+ * which may return as soon as `result` is set. */
 struct start {
     void *(*run)(void *);
     void *arg;
@@ -99,10 +100,11 @@ static void close_copies(int table) {
 }
 
 /* Exempts a function from the thread sanitizer. The preload may start a thread inside a function that the
- * sanitizer intercepts. There the sanitizer ignores atomics, and would report `struct start` as a race. */
+ * sanitizer intercepts. Inside such a function the sanitizer ignores atomics, so it would report `struct
+ * start` as a race. */
 #define NO_THREAD_SANITIZER __attribute__((no_sanitize("thread")))
 
-/* The new thread's first function. */
+/* The new thread's first function. It stores the start's result, then calls `run`. */
 NO_THREAD_SANITIZER static void *start_here(void *of) {
     struct start *s = of;
     void *(*run)(void *) = s->run;
@@ -112,21 +114,22 @@ NO_THREAD_SANITIZER static void *start_here(void *of) {
     int table = too_small ? 0 : hd_os.private_table();
     s->error = table < 0 ? -table : 0;
     atomic_store(&s->result, too_small ? STACK_TOO_SMALL : table < 0 ? NO_PRIVATE_TABLE : STARTED);
-    /* `s` may be gone by now, but a wake needs only its address. */
+    /* The starting thread may have seen the result and returned, so that `s` does not exist any more. The
+     * wake does not access `s`: it needs only the address. */
     hd_os.futex_wake((uint32_t *)&s->result, 1, false);
     if (too_small || table < 0) {
         return NULL;
     }
     close_copies(table);
     run(arg);
-    /* If this is the process's last thread, libc ends the process here, and writes the program's buffered
-     * output. A new descriptor table keeps that output out of files that this thread had open. */
+    /* If all other threads have ended, libc ends the process on this thread, and writes the program's
+     * buffered output to a descriptor. An empty table ensures that this descriptor is no file of ours. */
     close_copies(hd_os.private_table());
     return NULL;
 }
 
-/* Waits for a thread's end, with cancellation disabled: a program's thread must not end in the middle of a
- * start or a stop. */
+/* Waits for a thread's end. Disables cancellation meanwhile, since a program's thread must not end in the
+ * middle of a start or a stop of ours. */
 static void join(pthread_t thread) {
     int cancellable;
 
@@ -135,17 +138,17 @@ static void join(pthread_t thread) {
     (void)pthread_setcancelstate(cancellable, NULL);
 }
 
-/* Keeps the pages of libc's thread descriptor from becoming zero in a forked child. The descriptor lies at
- * the top of the stack, where the handle points, and is linked into libc's list of threads. A child of a
- * raw clone still uses this list. */
+/* Keeps the kernel from wiping libc's descriptor of the thread in a forked child. The descriptor is linked
+ * into libc's list of threads, which a child of a raw clone still uses. The descriptor lies at the top of the
+ * stack, where the handle points. */
 static void keep_in_children(pthread_t thread, const uint8_t *end) {
     uint8_t *page = (uint8_t *)((uintptr_t)thread & ~(uintptr_t)4095);
 
     (void)hd_os.advise(page, (size_t)(end - page), MADV_KEEPONFORK);
 }
 
-/* Starts the thread on `stack`. NULL: libc allocates a stack, of `bytes` bytes if `bytes` is not 0.
- * Returns 0, a positive errno value, or -1 if the stack is too small. */
+/* Starts the thread on `stack`. If `stack` is NULL, libc allocates a stack: of `bytes` bytes, or of libc's
+ * default size if `bytes` is 0. Returns 0, a positive errno value, or -1 if the stack is too small. */
 NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start *s, pthread_t *handle) {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -160,8 +163,8 @@ NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start 
         rc = pthread_attr_setstacksize(&attributes, bytes);
     }
     if (rc == 0) {
-        /* The new thread inherits the mask, so that the kernel never delivers a signal of the program
-         * there. Libc's pthread_sigmask leaves the two signals unblocked that libc itself needs. */
+        /* The new thread inherits a mask that blocks all signals, so the kernel never delivers a signal of
+         * the program to the new thread. Two signals stay unblocked, since libc itself needs them. */
         memset(&all, 0xff, sizeof all);
         rc = pthread_sigmask(SIG_SETMASK, &all, &before);
         if (rc == 0) {
@@ -188,8 +191,8 @@ NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start 
     return result == STACK_TOO_SMALL ? -1 : s->error;
 }
 
-/* A weak symbol, which is present if the program is built with a sanitizer. Stacks of our size are too
- * small for a sanitizer's runtime. */
+/* A program that is built with a sanitizer has this function; otherwise the weak symbol is NULL. With a
+ * sanitizer, libc allocates the stack, since stacks of our size are too small for a sanitizer's runtime. */
 extern void __sanitizer_set_report_path(const char *) __attribute__((weak));
 
 static bool sanitized_by_others(void) {
@@ -205,7 +208,8 @@ NO_THREAD_SANITIZER int hd_os_thread_start(struct hd_os_thread *t, void *stack, 
     t->started = false;
     bool single = is_single_threaded();
     int rc = sanitized_by_others() ? -1 : start_on(stack, stack_bytes, &start, &handle);
-    if (rc == -1 || rc == EINVAL) { /* the stack is too small: the new thread or libc found this */
+    /* The new thread (-1) or libc (EINVAL) found that the stack is too small. */
+    if (rc == -1 || rc == EINVAL) {
         rc = start_on(NULL, LIBC_STACK_BYTES, &start, &handle);
     }
     if (rc == EINVAL) {
@@ -249,8 +253,8 @@ void hd_os_thread_join(struct hd_os_thread *t) {
 void hd_os_thread_detach(struct hd_os_thread *t) {
     pthread_t handle;
 
-    /* Nothing to do without a sanitizer. A needless call would be a risk: pthread_detach may free memory,
-     * and at exit malloc may be locked. */
+    /* Without a sanitizer, the call is not needed and would be a risk: pthread_detach may free memory, and at
+     * exit malloc may be locked. */
     if (t->started && sanitized_by_others()) {
         memcpy(&handle, t->handle, sizeof handle);
         (void)pthread_detach(handle);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Raw system calls, for this folder and for signal handlers; all other code calls the members of hd_os.
- * Async-signal-safe; never set errno; no cancellation points.
+ * Raw system calls, for this folder and for signal handlers. All other code calls the members of hd_os. The
+ * calls are async-signal-safe, never set errno, and are no cancellation points.
  */
 #ifndef HD_SYSCALL_H
 #define HD_SYSCALL_H

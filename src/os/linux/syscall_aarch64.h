@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * arm64 Linux: the system call instruction, and two names that each architecture has in another form. Any
- * thread; async-signal-safe.
+ * arm64 Linux: the system call instruction. The names of the vDSO's clock function and of the counter's clock
+ * source are here too, since they differ between architectures. Any thread; async-signal-safe.
  */
 #ifndef HD_SYSCALL_AARCH64_H
 #define HD_SYSCALL_AARCH64_H
@@ -9,7 +9,7 @@
 #define HD_VDSO_CLOCK "__kernel_clock_gettime"
 #define HD_TICKS_CLOCKSOURCE "arch_sys_counter"
 
-/* Returns the kernel's result: -4095 to -1 is a negative errno value. */
+/* Makes a system call. Returns the kernel's result, in which -4095 to -1 is a negative errno value. */
 __attribute__((always_inline)) static inline long hd_syscall6(long nr, long a, long b, long c, long d, long e,
                                                               long f) {
     register long x8 __asm__("x8") = nr;

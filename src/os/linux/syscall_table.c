@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call that is not in the table counts as a wait for a disk only if no signal can end the wait. A wait for
- * a file's server (FUSE) may be one that a signal ends. So the table has all calls that look up a path or
- * query such a server. It lacks calls that usually wait only for a lock inside the kernel.
+ * A call outside of the table counts as a wait for a disk only if no signal can end the wait. But a signal
+ * may be able to end a wait for a file's server (FUSE). So the table has all calls that look up a path or
+ * query a file's server. The table lacks calls that usually wait only for a lock inside the kernel.
  */
 #include "os/syscall_table.h"
 
@@ -21,7 +21,7 @@ static const struct __attribute__((packed)) {
     int16_t nr;
     uint8_t wait : 5;   /* enum hd_wait */
     uint8_t object : 3; /* enum hd_object: the argument that names a file */
-    char name[18];      /* an array: the loader would relocate a pointer in every process */
+    char name[18];      /* an array, since a pointer would cost the loader a relocation in every process */
 } calls[] = {
     /* calls that wait at a descriptor, which may be a file, a socket or a pipe */
     CALL(DESCRIPTOR, read),
@@ -41,7 +41,7 @@ static const struct __attribute__((packed)) {
     CALL(DESCRIPTOR, copy_file_range),
     CALL(DESCRIPTOR, ioctl),
 
-    /* calls that close a descriptor: the kernel first frees the number, then waits */
+    /* calls that close a descriptor: the kernel frees its number first, and waits after that */
     CLOSED(close),
     CLOSED(close_range),
     CLOSED(dup3),
@@ -106,7 +106,7 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, umount2),
     OBJECT(FIRST_PATH, execve),
     OBJECT(SECOND_PATH, execveat),
-    OBJECT(NONE, bind), /* looks up the path of a local socket */
+    OBJECT(NONE, bind), /* bind may wait while it looks up the path of a local socket */
     OBJECT(NONE, io_getevents),
     OBJECT(NONE, io_pgetevents),
     OBJECT(NONE, io_submit),
@@ -155,10 +155,11 @@ static const struct __attribute__((packed)) {
     CALL(MEMORY, mlock2),
     CALL(MEMORY, mlockall),
     CALL(MEMORY, brk),
-    CALL(MEMORY, clone), /* waits for a child if it is a vfork (CLONE_VFORK) */
+    CALL(MEMORY, clone), /* a vfork (CLONE_VFORK) waits for the child, not for memory */
     CALL(MEMORY, clone3),
 
-    /* calls that are in the table only for the name */
+    /* calls of the kind HD_WAIT_OTHER, as all calls outside of the table: they are here only for their
+     * names */
     CALL(OTHER, exit),
     CALL(OTHER, exit_group),
     CALL(OTHER, getrandom),
@@ -176,7 +177,7 @@ static const struct __attribute__((packed)) {
     CALL(OTHER, init_module),
     CALL(OTHER, userfaultfd),
 
-#ifdef __x86_64__ /* older forms, which newer architectures lack */
+#ifdef __x86_64__ /* older forms of the calls above, which newer architectures lack */
     OBJECT(FIRST_PATH, open),
     OBJECT(FIRST_PATH, creat),
     OBJECT(FIRST_PATH, stat),
@@ -187,7 +188,7 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, rmdir),
     OBJECT(FIRST_PATH, mkdir),
     OBJECT(FIRST_PATH, link),
-    /* The first argument is the link's text, which the kernel does not look up. */
+    /* The first argument of symlink is the text of the link, which the kernel does not look up. */
     OBJECT(SECOND_PATH, symlink),
     OBJECT(FIRST_PATH, readlink),
     OBJECT(FIRST_PATH, chmod),
@@ -228,7 +229,8 @@ enum hd_object hd_syscall_object(int32_t nr) {
     return HD_OBJECT_NONE;
 }
 
-/* connect copies no data. If no signal ends a wait in connect, the kernel looks up a local socket's path. */
+/* Excludes ioctl and connect. If no signal can end a wait in connect, the kernel looks up the path of a local
+ * socket, and copies no bytes. */
 bool hd_syscall_copies(int32_t nr) {
     return nr != SYS_ioctl && nr != SYS_connect && hd_syscall_object(nr) != HD_OBJECT_NONE;
 }
