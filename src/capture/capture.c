@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes a sample: repeats the target's methods, then takes the last method. On the monitor thread, but for
+ * Takes a sample: repeats the target's methods, then takes the last method. On the monitor thread, except
  * hd_capture_frozen: no allocation, no lock.
  */
 #include "capture/capture.h"
@@ -30,8 +30,8 @@ static bool is_last_resort(const struct hd_capture_method *method) {
     return method[1].take == NULL;
 }
 
-/* Tries all methods but the last. Returns the result of the method that ended the attempt; -EAGAIN if none
- * did. */
+/* Tries all methods but the last. Returns the result of the method that ended the attempt, or -EAGAIN if no
+ * method ended it. */
 static int try_methods(struct hd_target *t, struct hd_capture *out) {
     for (const struct hd_capture_method *method = t->methods; !is_last_resort(method); method++) {
         int rc = method->take(t, out);
@@ -55,8 +55,8 @@ static int attempt(struct hd_target *t, struct hd_capture *out) {
     return hd_method_begin_attempt(t, out) == -ESRCH ? -ESRCH : try_methods(t, out);
 }
 
-/* Stores in w->often whether the thread has blocked often since the sample before, but not too briefly to be
- * captured. */
+/* Stores in w->often whether the thread has blocked often since the previous sample, but not too briefly to
+ * be captured. */
 static void see_waits(struct hd_thread_waits *w, const struct hd_capture *now) {
     uint64_t passed_ns = now->at_ns - w->at_ns, switches = now->sched.slices - w->slices;
     bool known = w->slices != 0 && now->sched.slices > w->slices;
@@ -86,8 +86,8 @@ int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out) 
     }
     uint64_t found_ns = out->at_ns;
     struct hd_sched found = out->sched;
-    /* The statistics of the first attempt, some milliseconds old: hd_method_kernel checks whether the thread
-     * has run since then. */
+    /* Restore the statistics of the first attempt, which are some milliseconds old: hd_method_kernel checks
+     * whether the thread has run since then. */
     out->sched = first;
     hd_method_reset(out);
     if (last_resort(t, out) == -ESRCH) {

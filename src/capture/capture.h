@@ -14,14 +14,15 @@
  * repeats them all for up to 5 ms. After that it takes the last method, `kernel`, which gives no stack. Where
  * a method sends a signal, the wait for the answer may take 50 ms more.
  *
- * Always fills *out. If out->same is true, the stack is that of the capture before, and nothing is copied.
+ * Always fills *out. If out->same is true, the stack is that of the previous capture, and nothing is copied.
  * Returns 0, or -ESRCH if the thread has ended. On the monitor thread.
  *
  * out->stack lies in one of two buffers of the library. If `in_place` is true, a running thread copies its
  * stack into the first buffer. That copy is valid until the next call with `in_place` true. Every other stack
- * is in the second buffer, and is valid only until the next call. The worker should read no more of the first
- * buffer than it needs. The thread must fetch each cache line that another CPU has read, so its next copy
- * takes ten times as long. */
+ * is in the second buffer, and is valid only until the next call.
+ *
+ * The worker should read as little of the first buffer as possible, because the thread must fetch each cache
+ * line that the worker has read. The thread's next copy then takes ten times as long. */
 int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out);
 
 /* Takes the late answer of a thread that did not answer its signal in time. The kernel delivers a signal when

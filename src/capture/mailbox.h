@@ -27,21 +27,22 @@ enum hd_mail_phase {
 struct hd_mailbox {
     uint64_t word; /* atomic: the request's number << 2 | enum hd_mail_phase */
 
-    /* The request, which the monitor writes before the phase becomes REQUESTED. */
+    /* The request. The monitor writes it before the phase becomes REQUESTED. */
     /* the buffer to which the handler copies the stack: HD_STACK_BYTES_MAX bytes, all present */
     uint8_t *bytes;
     /* atomic: between these addresses the handler may read by plain loads; 0 0: nowhere */
     uint64_t stack_lo, stack_hi;
 
-    /* The answer. It has separate cache lines, because the monitor reads `word` again and again meanwhile. */
+    /* The answer. It has separate cache lines, because the monitor reads `word` again and again while the
+     * handler writes the answer. */
     _Alignas(64) struct hd_regs regs;
     uint64_t stack_addr;
     uint32_t stack_bytes;
     bool truncated;
     uint64_t ticks_begin, ticks_end; /* the CPU's tick counter at the handler's start and end */
 
-    /* Atomic totals of interrupted system calls, by whether the handler repeated them. Late signals count
-     * too. */
+    /* Two numbers of interrupted system calls: those that the handler repeated, and those that it did not.
+     * Signals that came late count too. Atomic. */
     uint64_t restarted_syscalls;
     uint64_t interrupted_syscalls;
 

@@ -30,7 +30,7 @@ struct hd_target;
  * -ESRCH: the thread has ended.
  *
  * The caller sets out->at_ns and out->sched at the start of the attempt, and clears all other members. A
- * method that returns -EAGAIN changes of these two members at most the CPU time. */
+ * method that returns -EAGAIN leaves these two members unchanged, except that sched.cpu_ns may be newer. */
 struct hd_capture_method {
     char name[16];
     int (*take)(struct hd_target *t, struct hd_capture *out);
@@ -65,7 +65,7 @@ struct hd_last_frozen {
 
 /* The findings of earlier captures about how the thread blocks in the kernel. */
 struct hd_thread_waits {
-    /* The time and sched.slices of the capture before; `slices` is 0 before the first capture. */
+    /* The time and sched.slices of the previous capture; `slices` is 0 before the first capture. */
     uint64_t at_ns, slices;
     /* The system call in which a capture last found out the thread's state, and the call's first argument. */
     uint64_t argument;
@@ -73,8 +73,8 @@ struct hd_thread_waits {
     /* True once `syscall_nr` is known; `state` (enum hd_run_state) is the thread's state in that call. */
     bool known;
     uint8_t state;
-    /* The number of captures in calls of unknown state. Every other one reads the thread's file `stat` before
-     * it copies the stack. */
+    /* The number of captures in calls of unknown state. Every second one of these captures reads the thread's
+     * file `stat` before it copies the stack. */
     uint8_t tries;
     /* True if the thread blocks often and briefly, so that the method caught may try once in this sample. */
     bool often;

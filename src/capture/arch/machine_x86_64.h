@@ -25,7 +25,8 @@ static inline void hd_machine_relax(void) {
     __builtin_ia32_pause();
 }
 
-/* Fetches the cache line, because this CPU will soon write to it. CPUs without the instruction ignore it. */
+/* Fetches the cache line for writing, because this CPU will soon write to it. A CPU that does not know the
+ * instruction ignores the instruction. */
 static inline void hd_machine_fetch(const void *line) {
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 }
@@ -86,7 +87,7 @@ enum hd_machine_call {
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    /* The system call instruction has stored its return address in rcx. */
+    /* The system call instruction has stored the address of the next instruction in rcx. */
     uint64_t rcx = (uint64_t)context->uc_mcontext.gregs[REG_RCX];
     long rax = hd_machine_result(context);
     enum hd_machine_call call = rax > 0 ? HD_CALL_GAVE : HD_CALL_ENDED;
@@ -129,9 +130,9 @@ struct hd_machine_frame {
     uint64_t r[17]; /* in the order of gregs: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
 };
 
-/* Returns the address of an earlier signal's struct hd_machine_frame, if that signal interrupted the same
- * instruction on the same stack. 0: not known. Like the kernel's get_sigframe, subtracts red zone, CPU state
- * and frame from the stack pointer. */
+/* Returns where an earlier signal's struct hd_machine_frame lies, if that signal interrupted the same
+ * instruction on the same stack. Returns 0 if the address is not known. Like the kernel's get_sigframe, the
+ * function subtracts red zone, CPU state and frame from the stack pointer. */
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     const uint8_t *fp = (const uint8_t *)context->uc_mcontext.fpregs;
     uint32_t magic = 0, bytes = 512;
@@ -163,8 +164,8 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
            stale->r[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
 }
 
-/* The offset of the value that the handler overwrites in an earlier signal's frame. After that,
- * hd_machine_same_place is false for this frame. */
+/* The offset of the value that the handler overwrites in an earlier signal's frame. For an overwritten frame,
+ * hd_machine_same_place is false. */
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
 
 /* Changes *regs to the caller's registers, if the thread has jumped to an address without code. `stack` has

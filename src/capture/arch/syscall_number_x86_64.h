@@ -25,8 +25,8 @@ enum {
 };
 
 /* Returns the length of the instruction at `code` if the instruction loads a register that has no bit in
- * `kept`. Otherwise returns 0. libc's compiler puts little else between the load of the number and the system
- * call. */
+ * `kept`. Otherwise returns 0. The code proves a number only if all instructions behind the number's load are
+ * such loads. libc's compiler puts little else before the system call. */
 static inline size_t hd_code_load_bytes(const uint8_t *code, size_t n, unsigned kept) {
     size_t at = n > 0 && (code[0] & 0xf0) == 0x40 ? 1 : 0;
     uint8_t rex = at != 0 ? code[0] : 0;
@@ -70,8 +70,8 @@ static inline bool hd_code_only_loads(const uint8_t *code, const uint8_t *end, u
     return true;
 }
 
-/* If the code is `mov disp8(%rsp),%REG` or `mov disp8(%rbp),%REG`, returns its length without the prefix.
- * Stores the address of the loaded word in *slot. Otherwise returns 0. */
+/* If the code is `mov disp8(%rsp),%REG` or `mov disp8(%rbp),%REG`, stores the address of the loaded word in
+ * *slot. Returns the length of this instruction without its prefix. For other code returns 0. */
 static inline size_t hd_code_slot_bytes(const uint8_t *code, const uint8_t *end, unsigned reg, uint64_t sp,
                                         uint64_t bp, uint64_t *slot) {
     if (end - code >= 4 && code[0] == 0x8b && code[1] == (0x44 | reg << 3) && code[2] == 0x24) {
@@ -85,8 +85,9 @@ static inline size_t hd_code_slot_bytes(const uint8_t *code, const uint8_t *end,
     return 0;
 }
 
-/* Reads the number from a function's argument on the stack. That word is unchanged, because no instruction
- * between its load and the system call stores to memory. */
+/* Reads the system call's number from the address `slot` on the stack, where a function's argument lies. The
+ * argument has not changed since the code loaded it: no instruction between the load and the system call
+ * stores to memory. */
 static inline long hd_number_in(uint64_t slot, hd_machine_read read) {
     uint64_t nr = 0;
     return read(slot, &nr, sizeof nr) == (long)sizeof nr && nr <= 0xffff ? (long)nr : -1;
@@ -95,10 +96,10 @@ static inline long hd_number_in(uint64_t slot, hd_machine_read read) {
 /* the first bytes of glibc's function for cancellable calls: mov (%rdi),%eax; testb $8,(%rdi); jne */
 #define HD_CANCEL_HEAD_BYTES 11u
 
-/* Finds the number in glibc 2.41 and 2.42. There one function makes all calls that can be cancelled, once a
- * program has a second thread. The caller of that function loads the number into rsi, where an argument of
- * the call later replaces it. But the caller itself got the number as an argument on the stack, and that word
- * is intact. `pc` is right behind the system call instruction. */
+/* Finds the number in glibc 2.41 and 2.42. In these versions one function makes all calls that can be
+ * cancelled, once a program has a second thread. The caller of that function loads the number into rsi, where
+ * an argument of the call later replaces it. But the caller itself got the number as an argument on the
+ * stack, and that argument is intact. `pc` is right behind the system call instruction. */
 static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t bp, hd_machine_read read) {
     static const uint8_t tail[33] = {
         0x49, 0x89, 0xfb,             /* mov %rdi,%r11 */
@@ -129,7 +130,7 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
     }
     uint32_t to = call[1] | (uint32_t)call[2] << 8 | (uint32_t)call[3] << 16 | (uint32_t)call[4] << 24;
     uint64_t begin = pc - 2 - sizeof tail - HD_CANCEL_HEAD_BYTES;
-    /* 0, or 4 if the called function starts with endbr64 */
+    /* the number of bytes before the function's known code: 0, or 4 if the function starts with endbr64 */
     uint64_t before = begin - (back + (uint64_t)(int32_t)to);
     for (const uint8_t *from = call - 3; from > code && (before == 0 || before == 4); from--) {
         size_t bytes = hd_code_slot_bytes(from, call, 6, sp + sizeof back, bp, &slot);
@@ -142,8 +143,9 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
 }
 
 /* Returns the number of the system call that has returned and whose instruction follows `code`. The number
- * must come from `mov $nr,%eax`, `xor %eax,%eax` or a load from the stack, with only loads behind it. Or it
- * must come from `mov %reg,%eax` right before the call. Negative if the code does not show the number. */
+ * must come from `mov $nr,%eax`, `xor %eax,%eax` or a load from the stack, and only loads may follow before
+ * the call. Or it must come from `mov %reg,%eax` right before the call. Returns a negative number if the code
+ * does not show the system call's number. */
 static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const ucontext_t *context,
                                      hd_machine_read read) {
     static const uint8_t place[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -153,7 +155,8 @@ static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const uc
     uint64_t sp = (uint64_t)regs[REG_RSP], bp = (uint64_t)regs[REG_RBP], slot = 0;
 
     for (const uint8_t *from = end - 2; from > code; from--) {
-        /* True if the byte before may be a REX prefix, which would make these bytes name another register. */
+        /* True if the byte before `from` may be a REX prefix. With a prefix, the bytes at `from` would name
+         * another register. */
         bool prefixed = (from[-1] & 0xf0) == 0x40;
         size_t at = prefixed && from[-1] != 0x48 ? 0 : hd_code_slot_bytes(from, end, 0, sp, bp, &slot);
         bool loaded = at != 0;

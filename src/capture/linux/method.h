@@ -34,7 +34,8 @@ void hd_method_reset(struct hd_capture *out);
 /* Starts an attempt and tries only still and frozen. Returns the result as a method does. */
 int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out);
 
-/* Takes an answer that came after hd_method_signalled had returned. -EAGAIN: no answer has come yet. */
+/* Takes an answer that came after hd_method_signalled had returned. Returns 0, or -EAGAIN if no answer has
+ * come yet. */
 int hd_method_signalled_late(struct hd_target *t, struct hd_capture *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The methods for a thread that is not on a CPU: still, frozen and caught. The monitor copies the stack while
- * the thread waits. Before and after the copy it reads the scheduling statistics and the system call. If both
- * are unchanged, the thread did not run during the copy, so the copy is consistent. The thread gets no
- * signal. On the monitor or worker thread: no allocation, no lock.
+ * the thread waits. Before and after the copy the monitor reads the scheduling statistics and the system
+ * call. If both are unchanged, the thread did not run during the copy, so the copy is consistent. The thread
+ * gets no signal. On the monitor or worker thread: no allocation, no lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     if (!same || (proves != HD_CLOCK_REST && hd_thread_files_where(&t->files) != HD_PROC_BLOCKED)) {
         return -EAGAIN;
     }
-    /* The thread is blocked, so two more checks must see the thread run before it gets a signal. */
+    /* The thread is blocked, so it gets a signal only after two more checks have seen it run. */
     t->request.switches_known = false;
     fill(&t->last, out);
     out->same = true;
@@ -58,8 +58,9 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
 /* ---- frozen ------------------------------------------------------------------------------------------ */
 
 /* Copies the stack by plain loads. Returns false if the stack's bounds are not known, or the thread has ended
- * the watch. Plain loads take 0.1 µs. They do not wait for the memory map's lock, which a large process takes
- * while it forks. While `reading` is not 0, the thread cannot leave the watch and unmap its stack. */
+ * the watch. Plain loads take 0.1 µs. They do not wait for the memory map's lock, which the kernel keeps for
+ * long while a large process forks. While `reading` is not 0, the thread cannot leave the watch and unmap its
+ * stack. */
 static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd_capture *out) {
     if (!t->watched || !hd_stack_bounds_have(&t->bounds, sp, &t->files, t->mailbox)) {
         return false;
@@ -82,8 +83,9 @@ static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd
     return true;
 }
 
-/* Copies a stack without known bounds by system calls, because the stack may end anywhere. A read across its
- * end is short or fails as a whole. After a failure the next read is shorter. */
+/* Copies a stack without known bounds by system calls, because the stack may end anywhere. A read that
+ * crosses the stack's end gives fewer bytes or fails. After a failure the function tries to read fewer
+ * bytes. */
 static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd_capture *out) {
     uint64_t from = sp - HD_RED_ZONE;
     uint64_t touched = hd_os_touched(sp, capacity - HD_RED_ZONE);
@@ -96,7 +98,8 @@ static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd
             out->stack_bytes = (uint32_t)got;
             out->truncated = got == (long)capacity;
         } else if (from != sp) {
-            /* First read once more without the red zone, which may lie on an unmapped page. */
+            /* Before a shorter read, repeat this read without the red zone, which may lie on an unmapped
+             * page. */
             from = sp;
             n *= 4;
         }
@@ -107,16 +110,18 @@ static bool knows_wait(const struct hd_thread_waits *w, const struct hd_proc_sys
     return w->known && w->syscall_nr == call->nr && w->argument == call->args[0];
 }
 
-/* Returns the state in which the thread waits: HD_RUN_UNINTERRUPTIBLE if a signal would not end the wait.
- * `read` is the state before the copy, or HD_RUN_RUNNABLE if the caller did not read it.
+/* Returns the state in which the thread waits: HD_RUN_UNINTERRUPTIBLE if a signal would not end the wait,
+ * otherwise HD_RUN_BLOCKED. `read` is the state before the copy, or HD_RUN_RUNNABLE if the caller did not
+ * read it.
  *
  * The state is in the thread's file `stat`. A read of `stat` takes five times as long as the rest of a
- * capture. That is too long for a wait for a fast disk, which lasts 40 µs. So only every other capture of an
- * unknown call reads `stat` before the copy. Otherwise this function reads `stat`, after the copy.
+ * capture. That is too long for a wait for a fast disk, which lasts 40 µs. So only every second capture in a
+ * call of unknown state reads `stat` before the copy. Otherwise this function reads `stat`, after the copy.
  *
- * If the thread is then runnable although its statistics are unchanged, another thread has just woken it. The
- * function then returns the state of an earlier capture in the same call. If there is none, the function
- * guesses. Outside of system calls a thread waits only for pages, and no signal ends that wait. */
+ * If `stat` then shows a runnable thread with unchanged statistics, another thread has just woken it. The
+ * function then returns the state that an earlier capture found in the same call. If no capture found one,
+ * the function guesses: outside of system calls a thread waits only for pages, and no signal ends that
+ * wait. */
 static enum hd_run_state kind_of_wait(struct hd_target *t, const struct hd_proc_syscall *call,
                                       enum hd_run_state read, const struct hd_sched *since) {
     struct hd_thread_waits *w = &t->waits;
@@ -191,7 +196,7 @@ int hd_method_frozen(struct hd_target *t, struct hd_capture *out) {
     if (n != n_after || memcmp(before, after, (size_t)n) != 0 || !hd_thread_clock_same(&out->sched, &sched)) {
         return -EAGAIN;
     }
-    t->request.switches_known = false; /* for the same reason as in hd_method_still */
+    t->request.switches_known = false; /* as in hd_method_still: two more checks must see the thread run */
     remember(&t->last, &call, kind_of_wait(t, &call, state, &sched), &sched);
     fill(&t->last, out);
     out->stack = stack;
@@ -206,8 +211,8 @@ int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out) {
 
 /* ---- caught ------------------------------------------------------------------------------------------ */
 
-/* Repeats still and frozen without a sleep, because each of the thread's waits is brief. Gives up early on a
- * thread that only waits for a CPU, because the monitor may be using that CPU. */
+/* Repeats still and frozen without a sleep between the attempts, because each of the thread's waits is brief.
+ * Gives up early on a thread that only waits for a CPU, because the monitor may be using that CPU. */
 int hd_method_caught(struct hd_target *t, struct hd_capture *out) {
     uint64_t begun_ns = hd_os_now_ns(), passed_ns;
     const uint64_t at_ns = out->at_ns;

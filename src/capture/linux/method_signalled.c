@@ -15,12 +15,13 @@
 
 /* how long the monitor waits for an answer that it cannot take later */
 #define ANSWER_NS (50 * HD_NS_PER_MS)
-/* how long the monitor waits for an answer that it can also take later: not long, so that looks are on time
- */
+/* how long the monitor waits for an answer that it can also take later: a short time, so that looks are on
+ * time */
 #define LATE_NS (5 * HD_NS_PER_MS)
-/* how long the monitor sleeps while a signal is pending, so that the thread runs even if there is one CPU */
+/* how long the monitor sleeps while a signal is pending, so that the watched thread runs even if there is one
+ * CPU */
 #define PENDING_NS (500 * HD_NS_PER_US)
-/* how long the monitor spins: an answer takes 15 to 30 µs, a wake-up of the monitor 30 to 80 */
+/* how long the monitor spins: an answer takes 15 to 30 µs, a wake-up of the monitor 30 to 80 µs */
 #define SPIN_NS (50 * HD_NS_PER_US)
 /* the number of pauses of the CPU between two reads of `word`: together 1 to 2 µs */
 #define RELAX 32
@@ -71,8 +72,8 @@ static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     return r->blocks_signal;
 }
 
-/* Returns the signal to use after the program has taken `taken` for itself: another signal that the kernel
- * ignores by default. Returns 0 if there is none. */
+/* Returns the signal to use after the program has taken the signal `taken` for itself: SIGWINCH in place of
+ * SIGURG. Returns 0 if there is no other signal. */
 static int another_signal(int taken) {
     return taken == SIGURG && hd_capture_signal_init(SIGWINCH) == 0 ? SIGWINCH : 0;
 }
@@ -108,7 +109,8 @@ static bool may_send(struct hd_target *t) {
     if (hd_signal_request_is_answering(r, t->mailbox)) {
         return false;
     }
-    /* The old request is useless: its signal is lost, or is blocked while the thread may have run since. */
+    /* The old request is useless: its signal is lost, or the thread blocks the pending signal and may have
+     * run since. */
     hd_signal_request_forget(r, t->mailbox);
     r->forgotten = 0;
     r->no_space = !hd_capture_mailbox_has_space(t->mailbox);
@@ -116,8 +118,8 @@ static bool may_send(struct hd_target *t) {
            hd_signal_request_may_open(t->mailbox);
 }
 
-/* The last check before the signal: returns whether the thread runs, and has not left its CPU since `since`
- * was read. */
+/* This check is the last before the signal. Returns whether the thread runs, and has not left its CPU since
+ * `since` was read. */
 static bool keeps_running(const struct hd_target *t, const struct hd_sched *since) {
     struct hd_sched now;
     enum hd_run_state state;

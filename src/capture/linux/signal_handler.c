@@ -20,11 +20,11 @@
 static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model("initial-exec")));
 
 #if defined(__x86_64__)
-/* The same instruction bytes as in libc's restorer, because debuggers and unwinders recognise a signal's
+/* The restorer has the same instruction bytes as libc's, because debuggers and unwinders recognise a signal's
  * frame by these bytes. */
 __asm__(".text\n"
         ".p2align 4\n"
-        "nop\n" /* because unwinders look up the byte before a return address */
+        "nop\n" /* for unwinders, which look up the byte before a return address */
         ".globl hd_capture_restorer\n"
         ".hidden hd_capture_restorer\n"
         ".type hd_capture_restorer, @function\n"
@@ -72,8 +72,8 @@ static void copy_stack(struct hd_mailbox *m) {
     uint64_t sp = m->regs.sp;
     uint64_t from = sp - HD_RED_ZONE;
 
-    /* The stack has no known bounds (a coroutine's stack, for example). Read it by a system call, which fails
-     * at an unmapped page. */
+    /* The stack has no known bounds (it may be a coroutine's), so its pages may be unmapped. A system call
+     * reads it, because at an unmapped page the call only fails. */
     if (sp < lo || sp >= hi) {
         long n = read_own_memory(from, m->bytes, HD_OUTSIDE_BYTES);
         if (n < 0) {
@@ -113,8 +113,8 @@ static bool has_handler(int signal, bool *restarts) {
  * sigsuspend), the repeated call ends at once. A signal without a handler does not count either: the kernel
  * keeps it pending only because our handler blocks all signals.
  *
- * A signal to the whole process may still go to another thread, because this thread blocks it now. So the
- * caller counts each call that it ends because of such a signal. */
+ * A signal to the whole process may still go to another thread, because this thread blocks it now. The caller
+ * then ends the call without need, so it counts each call that it ends. */
 static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it_restarts) {
     uint64_t pending = 0;
 
@@ -147,12 +147,13 @@ static bool any_handler_masks(int own) {
     return false;
 }
 
-/* Returns whether a signal of the program had ended the call before our signal came. The program's handler
- * blocked our signal while it ran, and the kernel delivered our signal as that handler returned. The bytes of
- * that handler's frame still lie below the stack pointer.
+/* Returns whether a signal of the program had ended the call before our signal came. This happens if the
+ * program's handler blocks our signal: the kernel then delivers our signal as that handler returns. The bytes
+ * of that handler's frame still lie below the stack pointer, and the function looks for them.
  *
- * The frame of an older signal looks the same. So the function changes one 64-bit value of the frame, and
- * each frame prevents at most one repair. These bytes are unused, and any signal would overwrite them. */
+ * The frame of an older signal looks the same. So the function changes one 64-bit value of a frame that it
+ * finds, and each frame prevents at most one repair. The program does not miss the value: nothing uses the
+ * bytes of an old frame, and any signal would overwrite them. */
 static bool program_signal_was_here(int own, const ucontext_t *context) {
     struct hd_machine_frame stale = {0};
     uint64_t none = 0;
@@ -172,17 +173,17 @@ static void count(struct hd_mailbox *m, bool repaired) {
     }
 }
 
-/* Returns whether our signal may have cut the call short. A call that had no more bytes to transfer looks the
- * same. */
+/* Returns whether our signal may have cut the call short. The answer is also true for a call that had no more
+ * bytes to transfer, because its result looks the same. */
 static bool may_be_short(long nr, const ucontext_t *context) {
     unsigned bytes = hd_bytes_argument(nr, hd_machine_argument(context, 3));
     uint64_t gave = (uint64_t)hd_machine_result(context);
     return bytes != 0 && gave > HD_SHORT_BYTES && gave < hd_machine_argument(context, bytes);
 }
 
-/* Repairs the system call that our signal interrupted, so that the program does not notice our signal. With
- * SA_RESTART the kernel itself repeats some calls. Other calls, such as poll and nanosleep, end with -EINTR,
- * and this function repeats them. */
+/* Repairs the system call that our signal interrupted, so that the program does not notice our signal. Our
+ * handler has SA_RESTART, so the kernel itself repeats some calls. Other calls, such as poll and nanosleep,
+ * end with -EINTR, and this function repeats them. */
 static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     uint64_t mask = 0;
     long nr;
@@ -199,7 +200,8 @@ static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     }
     hd_machine_copy(&mask, &context->uc_sigmask, sizeof mask);
     if (call == HD_CALL_RESTARTED) {
-        /* Our handler has SA_RESTART, but a pending signal of the program may have to end the call. */
+        /* The kernel will repeat the call, because our handler has SA_RESTART. But the call must end if a
+         * pending signal of the program would have ended it. */
         if (!hd_always_restarted(nr, hd_machine_argument(context, 1)) &&
             program_signal_waits(own, mask, false)) {
             count(m, false);
@@ -211,14 +213,14 @@ static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     if (!overlaid && program_signal_was_here(own, context)) {
         return; /* the call must end with -EINTR, as it would without our signal */
     }
-    /* If our frame lies where the frame of the program's handler would be, that frame can no longer be
-     * checked. Then the -EINTR may be due to the program's signal, and must stay. */
+    /* If our frame lies where the frame of the program's handler would be, the function cannot look for that
+     * frame any more. The program's signal may have ended the call, so the call must end with -EINTR. */
     if (nr < 0 || !hd_restartable(nr) || (overlaid && any_handler_masks(own))) {
         count(m, false);
         return;
     }
-    /* The last check. A signal between this check and our return finds a call that has not started. To the
-     * program, the thread only seems slower by a moment. */
+    /* This check is the last. A signal after this check finds a call that has not started yet. To the
+     * program, the signal then seems to have come just before the call. */
     bool again = !program_signal_waits(own, mask, true);
     if (again) {
         hd_machine_call_again(context, nr);
@@ -248,8 +250,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
         leave_to_child(signal);
         return;
     }
-    /* Another sender's signal, such as SIGURG for TCP's urgent data. The call stays as it is, because a
-     * repeated call would start its timeout again. */
+    /* This signal has another sender, as SIGURG for TCP's urgent data has. The handler does not repair the
+     * interrupted call, because a repeated call would start its timeout again. */
     if (!ours) {
         return;
     }

@@ -14,7 +14,8 @@ extern const uint32_t *hd_capture_alive;
 void hd_capture_on_signal(int signal, void *info, void *context);
 void hd_capture_restorer(void);
 
-/* These functions set and return the calling thread's mailbox. NULL: the thread has none. */
+/* The first function sets the calling thread's mailbox, and the second returns it. NULL: the thread has
+ * none. */
 void hd_capture_set_mailbox(struct hd_mailbox *m);
 struct hd_mailbox *hd_capture_own_mailbox(void);
 

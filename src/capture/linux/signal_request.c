@@ -14,21 +14,22 @@
 #define BYTES HD_STACK_BYTES_MAX
 #define FETCHED_BYTES (16u * 1024u)
 #define CACHE_LINE 64u
-/* The length of a back-off. Without back-offs, a thread could make the interrupted system call again and
- * again, and never finish it. */
+/* The length of a back-off. Without back-offs, our signals could interrupt the same system call again and
+ * again, and the thread would never finish it. */
 #define BACK_OFF_NS (100 * HD_NS_PER_MS) /* the back-off after the first interrupted call */
 #define BACK_OFF_MAX_NS (100 * HD_NS_PER_S)
 #define USER_TICKS 10 /* about 100 ms: a tick of USER_HZ lasts 10 ms */
 
-/* The state that all targets share. The buffers belong to the library, not to the caller. A handler that is
- * preempted in mid-copy writes to its buffer after the monitor has stopped waiting. */
+/* The state that all targets share. The buffers belong to the library, not to the caller, because a handler
+ * may be preempted in mid-copy. That handler then writes to its buffer after the monitor has stopped
+ * waiting. */
 static struct {
     uint8_t *first, *spare;
     int signal;
     /* The mailbox of a handler that is still copying although its request is over; NULL: there is no such
      * handler. */
     const struct hd_mailbox *copying;
-    /* The number of the newest request of all targets. */
+    /* The number of the newest request, whichever target it is for. */
     uint32_t sequence;
     /* The request whose late answer goes to `first`; NULL: `first` is not reserved. */
     const struct hd_signal_request *in_first;
@@ -51,7 +52,8 @@ static int take_buffers(void) {
 }
 
 int hd_capture_buffers(void) {
-    /* A forked child finds a pointer to its parent's request here. */
+    /* A forked child inherits a pointer to its parent's request. Clear it, because the child has no such
+     * request. */
     shared.in_first = NULL;
     return take_buffers();
 }
@@ -184,7 +186,8 @@ bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_ma
 
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m) {
     if (r->sequence == 0) {
-        return; /* no request to forget, as always for a target of the worker, which has no mailbox */
+        /* there is no request to forget: a target of the worker never has one, since it has no mailbox */
+        return;
     }
     if (shared.in_first == r) {
         shared.in_first = NULL;
@@ -194,12 +197,12 @@ void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m)
     r->sequence = 0;
 }
 
-/* If the handler is still copying, both buffers stay mapped for it, and the next start of a run maps new
- * ones. */
+/* If the mailbox's handler is still copying, gives up both buffers. They stay mapped for that handler, and
+ * the next start of a run maps new ones. */
 void hd_signal_request_close(const struct hd_mailbox *m) {
     if (m != NULL && copying_buffer() != NULL && shared.copying == m) {
         shared.copying = NULL;
-        /* Atomic, because hd_signal_request_fetch reads it on other threads. */
+        /* The store is atomic, because hd_signal_request_fetch reads the pointer on other threads. */
         __atomic_store_n(&shared.first, NULL, __ATOMIC_RELAXED);
         shared.spare = NULL;
     }
@@ -218,8 +221,8 @@ static bool stays_in_user_mode(struct hd_back_off *b, const struct hd_thread_fil
         b->kernel_ticks = kernel;
         b->user_ticks = user;
     }
-    /* A longer back-off requires more ticks, because the kernel only estimates both numbers. It lets neither
-     * number fall, so for a while one may grow in place of the other. */
+    /* A longer back-off requires more ticks, because the kernel only estimates both numbers. The kernel lets
+     * neither number fall, so for a while one number may grow in place of the other. */
     return user - b->user_ticks >= USER_TICKS + b->ns / HD_NS_PER_S;
 }
 

@@ -28,12 +28,12 @@ struct hd_instant {
 };
 
 /* A signal may interrupt a system call that the thread then makes again. After such a call the monitor sends
- * no signal for some time, which doubles with each further call. */
+ * the thread no signal for some time. Each further such call doubles that time, up to about 100 s. */
 struct hd_back_off {
     bool on;               /* true if the thread gets no signal in this sample */
     uint64_t ns;           /* the length of the back-off; 0: the last signals interrupted no call */
     uint64_t until_ns;     /* the time when the back-off ends; 0: there was none yet */
-    uint64_t kernel_ticks; /* the newest number of the thread's clock ticks inside the kernel */
+    uint64_t kernel_ticks; /* the number of clock ticks that the thread has spent inside the kernel */
     uint64_t user_ticks;   /* the thread's clock ticks in user mode when `kernel_ticks` last changed */
 };
 
@@ -55,18 +55,18 @@ struct hd_signal_request {
 
 /* Maps both buffers for the life of the process. Call before the first capture. Returns 0 or -ENOMEM. */
 int hd_capture_buffers(void);
-/* Sets the signal to use from now on. Returns 0 or -ENOMEM. */
+/* Sets the signal by which the monitor requests stacks from now on. Returns 0 or -ENOMEM. */
 int hd_signal_request_use(int signal);
-int hd_signal_request_signal(void); /* returns that signal; 0: none was set yet */
-/* Sets the number of seccomp filters under which the handler's system calls are safe. A thread with another
- * number of filters gets no signal. */
+int hd_signal_request_signal(void); /* returns the signal of hd_signal_request_use; 0: none was set yet */
+/* Sets the number of seccomp filters under which the handler's system calls are safe. A thread whose number
+ * of filters differs gets no signal. */
 void hd_capture_filters_are(uint64_t filters);
 
 /* Returns the spare buffer. NULL: a handler still writes to it, although its request is over. */
 uint8_t *hd_signal_request_spare(void);
-/* Brings as much of the first buffer as most stacks need to the calling thread's CPU. Otherwise the handler's
- * copy must fetch these cache lines from another CPU. Each line then takes as long as a copy of a hundred
- * bytes. On the watched thread. */
+/* Fetches the part of the first buffer that most stacks need into the cache of the calling thread's CPU.
+ * Otherwise the handler's copy must fetch these cache lines from another CPU. Each line then takes as long as
+ * a copy of a hundred bytes. On the watched thread. */
 void hd_signal_request_fetch(void);
 
 /* ---- one request ------------------------------------------------------------------------------------- */
@@ -79,8 +79,8 @@ void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const s
 bool hd_signal_request_may_be_in_place(const struct hd_signal_request *r);
 /* Returns whether the handler's system calls are safe in a thread with this number of seccomp filters. */
 bool hd_signal_request_passes(uint64_t filters);
-/* Returns false if the thread has ended its watch, or if a handler still writes to a buffer although its
- * request is over. */
+/* Returns whether the monitor may open a new request. False if the thread has ended its watch, or if a
+ * handler still writes to a buffer although that handler's request is over. */
 bool hd_signal_request_may_open(const struct hd_mailbox *m);
 
 /* Changes the state from idle to sent. Writes the request into the mailbox and returns the request's number,
@@ -97,15 +97,15 @@ static inline bool hd_signal_request_has_answer(const struct hd_mailbox *m, uint
 /* Changes the state from sent to late. Returns false if the answer has just come: the caller must take it. */
 bool hd_signal_request_is_late(struct hd_signal_request *r, struct hd_mailbox *m, uint32_t sequence,
                                const struct hd_instant *sent_at);
-/* Call when the signal is pending, so that the thread is still in the code in which the request found it.
- * Changes the state from forgotten to late. Reserves the first buffer for the answer, if that buffer is free.
- */
+/* Call this when the signal is pending. The thread is then still in the code in which the request found it,
+ * so an answer will be of use. Changes the state from forgotten to late. Reserves the first buffer for the
+ * answer, if that buffer is free. */
 void hd_signal_request_is_pending(struct hd_signal_request *r, struct hd_mailbox *m,
                                   const struct hd_stack_bounds *b);
 /* Returns whether the handler has started to write the answer of a late request. */
 bool hd_signal_request_is_answering(const struct hd_signal_request *r, const struct hd_mailbox *m);
-/* Changes the state from late to idle and returns true, if the answer has come: it lies in the first buffer.
- * Otherwise returns false and changes nothing. */
+/* If the answer has come, changes the state from late to idle and returns true. The answer is in the first
+ * buffer. Otherwise returns false and changes nothing. */
 bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_mailbox *m);
 /* Changes the state from late to forgotten, because the answer is of no use any more. */
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m);
@@ -113,7 +113,7 @@ void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m)
 void hd_signal_request_close(const struct hd_mailbox *m);
 
 /* Updates the back-off after an answer. `calls` is the number of the thread's system calls that our signals
- * have interrupted so far, `before` that number at the last answer. */
+ * have interrupted so far. `before` is that number at the last answer. */
 void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls);
 
 #endif

@@ -9,11 +9,11 @@
 #include "capture/mailbox.h"
 
 struct hd_stack_bounds {
-    uint64_t lo, hi; /* 0 0: not known, so only system calls may read the stack */
+    uint64_t lo, hi; /* the bounds; 0 0: they are not known, so only system calls may read the stack */
 };
 
-/* Reads the bounds from the process's file `maps`. They are those of the main thread's stack, or of the last
- * mapping in the stack that libc gave another thread. */
+/* Reads the bounds from the process's file `maps`. For the main thread the bounds are those of the mapping
+ * `[stack]`. For another thread the bounds are those of the last mapping in the stack that libc gave it. */
 void hd_stack_bounds_find(struct hd_stack_bounds *b, const struct hd_thread_files *f,
                           const struct hd_mailbox *m);
 

@@ -33,8 +33,8 @@ int hd_capture_files_open(void) {
     return 0;
 }
 
-/* Does not open the process's file `mem`: the process number is enough to read the memory of another process.
- * A read of `mem` would create pages that the process has never touched. */
+/* Opens no file `mem`, because the process number is enough to read the memory of another process. A read of
+ * `mem` would create pages that the process has never touched. */
 int hd_capture_process_open(int proc_fd, int pid) {
     int dir = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (dir < 0) {
@@ -60,7 +60,8 @@ void hd_capture_files_confine(void) {
 }
 
 long hd_thread_files_memory(uint64_t addr, void *to, size_t n) {
-    /* A seccomp filter may kill the process for process_vm_readv, but most filters allow pread. */
+    /* Read the open file `mem` if there is one, because most seccomp filters allow pread. For
+     * process_vm_readv a filter may kill the process. */
     if (kept.mem > 0) {
         return hd_os.pread(kept.mem - 1, to, n, addr);
     }

@@ -11,21 +11,23 @@
 #include "os/thread_id.h"
 
 /* The thread's three open files of /proc. The descriptors belong to the calling thread's private descriptor
- * table. -1: the file cannot be opened. */
+ * table. A descriptor is -1 if the file cannot be opened. */
 struct hd_thread_files {
     int tid;
     int syscall_fd, schedstat_fd, status_fd;
 };
 
-/* Opens /proc/self/task, mem and pagemap for the calling thread, because a later chroot or drop of privileges
- * may make that impossible. The thread must have a private descriptor table. Call before the thread opens
- * targets. After an error, targets use full paths and process_vm_readv. */
+/* Opens `task`, `mem` and `pagemap` of /proc/self for the calling thread, because a later chroot or drop of
+ * privileges may make that impossible. The thread must have a private descriptor table. Call this before the
+ * thread opens targets. If the function returns an error, the targets use full paths and process_vm_readv. */
 int hd_capture_files_open(void);
-/* Opens the folder `task` of another process, `pid`, whose folder of /proc is `proc_fd`. From now on the
- * calling thread's targets are threads of that process. Only hd_capture_frozen can capture them. */
+/* Opens the folder `task` of another process, whose number is `pid`. `proc_fd` is the descriptor of that
+ * process's folder in /proc. From now on the calling thread's targets are threads of that process. Only
+ * hd_capture_frozen can capture them. */
 int hd_capture_process_open(int proc_fd, int pid);
 void hd_capture_files_close(void);
-/* Call when the process has changed its root folder, so that no open descriptor leads out of the new root. */
+/* Replaces the descriptor of the folder `task`, so that it does not lead out of the process's new root
+ * folder. Call this when the process has changed its root folder. */
 void hd_capture_files_confine(void);
 
 /* Opens the three files of the thread that `f` has. Returns 0, or the error of opening `syscall`, which the
@@ -40,15 +42,17 @@ int hd_thread_files_open_one(const struct hd_thread_files *f, const char *name);
 int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_status *out);
 int hd_thread_files_stat(const struct hd_thread_files *f, struct hd_proc_stat *out);
 int hd_thread_files_state(const struct hd_thread_files *f, enum hd_run_state *out);
-/* Returns the length of the text, or an error as above. */
+/* Returns the length of the text, or an error as hd_thread_files_status does. */
 long hd_thread_files_syscall(const struct hd_thread_files *f, char text[HD_PROC_SYSCALL_BYTES],
                              struct hd_proc_syscall *out);
-/* Returns enum hd_proc_where, which says whether the thread runs, or an error as above. */
+/* Returns enum hd_proc_where, which says whether the thread runs, or an error as hd_thread_files_status
+ * does. */
 int hd_thread_files_where(const struct hd_thread_files *f);
-/* Returns the number of bytes read, or an error as above. */
+/* Returns the number of bytes read, or an error as hd_thread_files_status does. */
 long hd_thread_files_schedstat(const struct hd_thread_files *f, char *text, size_t bytes);
-/* Stores the thread's CPU time up to this instant, or 0 if that is not available. Returns -ENOTSUP if the
- * thread belongs to another process. hd_thread_files_cpu_ns returns the time itself. */
+/* Stores the thread's CPU time up to this instant, or 0 if that time is not available. Returns -ENOTSUP if
+ * the thread belongs to another process. hd_thread_files_cpu_ns returns the value that hd_thread_files_cpu
+ * stores. */
 int hd_thread_files_cpu(const struct hd_thread_files *f, uint64_t *ns);
 uint64_t hd_thread_files_cpu_ns(const struct hd_thread_files *f);
 

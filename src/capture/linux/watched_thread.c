@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Installs the process's signal handler, and gives a thread its alternate stack and its mailbox. On the
- * watched thread, at the start and the end of a watch, where the header names no other thread.
+ * Installs the process's signal handler, and gives a thread its alternate stack and its mailbox. These
+ * functions run on the watched thread at the start and the end of a watch, unless the header names another
+ * thread.
  */
 #include "capture/watched_thread.h"
 
@@ -38,8 +39,8 @@ bool hd_capture_signal_may_be(int signal) {
     return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
 }
 
-/* Stores the process number for the handler. A forked child that is watched calls this too, because it finds
- * the number wiped. */
+/* Stores the process number for the handler. In a forked child the number is wiped, so a child that is
+ * watched calls this function too. */
 static int make_alive(void) {
     uint32_t *word = (uint32_t *)(uintptr_t)hd_capture_alive;
     word = word != NULL ? word : hd_os_memory_take(sizeof *word);
@@ -57,7 +58,8 @@ int hd_capture_signal_init(int signal) {
         .handler = (void *)hd_capture_on_signal,
         .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
         .restorer = (void *)hd_capture_restorer,
-        .mask = ~0ULL, /* all signals: no handler of the program may see a half repaired context */
+        /* block all signals, because no handler of the program may see a half repaired context */
+        .mask = ~0ULL,
     };
     struct hd_kernel_action before = {0};
 
@@ -78,7 +80,7 @@ int hd_capture_signal_init(int signal) {
     if (rc == 0 && !installed) {
         rc = hd_os.signal_action(signal, &ours, &before);
         if (rc == 0 && before.handler != (void *)SIG_DFL) {
-            /* The program has installed a handler between the two calls: restore that handler. */
+            /* The program has installed a handler after we looked for one: restore that handler. */
             hd_os.signal_action(signal, &before, NULL);
             rc = -EBUSY;
         }
@@ -133,7 +135,8 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
         return -ENOMEM; /* this CPU's registers in a signal's frame would fill half of the stack */
     }
     /* A handler of the program may fork on this stack, and the child still needs it. So the kernel must not
-     * wipe the stack in the child. Kernels that do not know this advice do not wipe either. */
+     * wipe the stack in the child. A kernel that does not know MADV_KEEPONFORK does not wipe the stack
+     * either. */
     (void)hd_os.advise(bytes, HD_ALT_STACK_BYTES, MADV_KEEPONFORK);
     rc = hd_os.protect(memory, page, PROT_NONE);
     if (rc < 0) {
@@ -171,7 +174,8 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
         now.handler != (void *)hd_capture_on_signal) {
         return;
     }
-    /* The page of this function's frame is certainly mapped. */
+    /* Only the page of this function's frame is certainly mapped, so only this page may be read by plain
+     * loads. */
     m->stack_lo = here & ~(uint64_t)(PAGE_BYTES - 1);
     m->stack_hi = m->stack_lo + PAGE_BYTES;
     m->bytes = unused;
@@ -191,8 +195,9 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
  * stack's size and the guard's size are three consecutive 64-bit values. The main thread's descriptor has no
  * such values.
  *
- * No other source will do. pthread_getattr_np allocates and locks. In `maps` a coroutine's stack looks like a
- * thread's, but is unmapped one day. Since glibc 2.42 the mapping also contains the guard. */
+ * No other source of the bounds will do. pthread_getattr_np allocates and locks. In `maps` a coroutine's
+ * stack looks like a thread's, but the program may unmap it. Since glibc 2.42 the mapping also contains the
+ * guard. */
 static void find_stack(struct hd_mailbox *m) {
 #if defined(__GLIBC__)
     uint64_t word[HD_DESCRIPTOR_BYTES / sizeof(uint64_t)] = {0};
@@ -224,7 +229,8 @@ int hd_capture_thread_enter(void *memory, struct hd_mailbox **out) {
         return rc;
     }
     hd_capture_set_mailbox(m);
-    /* The answer goes to the low end of the alternate stack, which the handler does not reach. */
+    /* The answer to the dry sample goes to the low end of the alternate stack, which the handler's frames do
+     * not reach. */
     dry_sample(m, (uint8_t *)memory + page_bytes());
     *out = m;
     return 0;
@@ -236,7 +242,8 @@ void hd_capture_thread_closed(struct hd_mailbox *m) {
 
 void *hd_capture_thread_leave_closed(void) {
     struct hd_mailbox *m = hd_capture_own_mailbox();
-    /* In a forked child the mailbox is wiped, so the thread number in it does not match. */
+    /* In a forked child the mailbox is wiped. The thread number in it then does not match, and the function
+     * returns NULL. */
     bool over = m != NULL && hd_thread_id_equal(m->thread, hd_thread_id_self()) &&
                 __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
     return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
@@ -250,8 +257,8 @@ int hd_capture_thread_leave(struct hd_mailbox *m) {
     hd_capture_set_mailbox(NULL);
     __atomic_store_n(&m->ended, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&m->reading, __ATOMIC_SEQ_CST) != 0) {
-        /* The monitor is copying this thread's stack, for some microseconds. Until then the stack must stay
-         * mapped. */
+        /* The monitor is copying this thread's stack, which takes some microseconds. The stack must stay
+         * mapped until the copy ends. */
         (void)hd_os.futex_wait(&m->reading, 1, hd_os_now_ns() + HD_NS_PER_MS, false);
     }
     if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
