@@ -8,8 +8,8 @@
 
 #include "monitor/state.h"
 
-/* Does all `actions` (HD_ACT_*) but HD_ACT_TRACK, in their order. Each action sends the worker a message: the
- * turn's start, a sample, HD_MSG_OPEN, or the turn's end. */
+/* Does all `actions` (HD_ACT_*) except HD_ACT_TRACK, in their order. Each action sends the worker a
+ * message: the turn's start, a sample, HD_MSG_OPEN, or the turn's end. */
 void hd_actions_do(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                    unsigned actions);
 

@@ -8,8 +8,9 @@
 #define CPU_SAVED_NS ((int64_t)(900 * HD_NS_PER_S / PER_MILLE))
 #define PAUSE_SAVED_NS ((int64_t)(60 * HD_NS_PER_S / PER_MILLE))
 
-/* Adds a thousandth of the passed time to the allowance, up to `saved_ns`, and subtracts what was spent. A
- * debt is at most a fourth of `saved_ns`, so that one costly second does not reduce samples for long. */
+/* Adds a thousandth of the passed time to the allowance, and subtracts what was spent since the last
+ * check. The allowance never exceeds `saved_ns`. It falls below zero by at most a fourth of `saved_ns`, so
+ * that one costly second does not reduce samples for long. */
 static void account(struct hd_allowance *a, uint64_t passed_ns, uint64_t spent_ns, int64_t saved_ns) {
     uint64_t spend_ns = spent_ns > a->spent_ns ? spent_ns - a->spent_ns : 0;
     int64_t grown =

@@ -9,7 +9,7 @@
 
 #include "base/types.h"
 
-/* while the monitor is over its budget, it multiplies the time between samples by this */
+/* while the monitor is over its budget, the time between two samples is this many times as long */
 #define HD_BUDGET_SPREAD 4
 
 struct hd_allowance {
@@ -20,11 +20,12 @@ struct hd_allowance {
 struct hd_budget {
     uint64_t at_ns; /* when the last check was; 0: there was none yet */
     struct hd_allowance cpu, pause;
-    bool over; /* true once one of the two allowances is used up, until both are a fourth full again */
+    /* true from the check that finds one of the two allowances used up, until both are a fourth full again */
+    bool over;
 };
 
-/* Checks the budget at `now_ns`. `cpu_ns` and `pause_ns`: the time spent since the start. Returns true if
- * the monitor is over its budget. */
+/* Checks the budget at `now_ns`. `cpu_ns`: the CPU time that Hangdog has used since its start. `pause_ns`:
+ * for how long its samples have paused threads since then. Returns true if the monitor is over its budget. */
 bool hd_budget_check(struct hd_budget *b, uint64_t now_ns, uint64_t cpu_ns, uint64_t pause_ns);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples the thread that used most CPU time. If that thread is watched, the monitor samples it, perhaps by
- * a signal. If it is not watched, it gets no signal: the worker reads its stack in place while it is blocked.
- * No allocation.
+ * Samples the thread that used most CPU time. If the thread is watched, the monitor samples it as in a
+ * turn, so the thread may get our signal. If the thread is not watched, it gets no signal: the worker reads
+ * its stack in place while the thread is blocked. No allocation.
  */
 #include "monitor/cpu_watch.h"
 
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-#define NO_TURN UINT32_MAX /* a generation that no slot has, since the message is about no turn */
+#define NO_TURN UINT32_MAX /* a generation that no slot has, because these messages are about no turn */
 
 static void send(struct hd_monitor *m, enum hd_message_type type) {
     hd_monitor_send(m, &(struct hd_message){.type = (uint8_t)type,
@@ -19,8 +19,8 @@ static void send(struct hd_monitor *m, enum hd_message_type type) {
 }
 
 /* Takes a sample of the thread that used most CPU time. If the worker follows a turn of that thread, the
- * turn's samples are enough. A sample that is taken here must not count for a turn, so its traces are removed
- * from the monitor's memory. */
+ * turn's samples are enough. A sample that is taken here must not count for a turn, so the monitor forgets
+ * it at once. */
 static void sample(struct hd_monitor *m) {
     hd_thread_id thread = atomic_load_explicit(&m->run->channel.cpu_thread, memory_order_acquire);
     if (hd_thread_id_is_none(thread)) {
@@ -57,7 +57,7 @@ void hd_cpu_watch_step(struct hd_monitor *m) {
         sample(m);
         break;
     case HD_CPU_REPORT:
-        sample(m); /* one more sample, at the end of the period */
+        sample(m); /* takes one more sample, at the end of the period */
         send(m, HD_MSG_CPU_REPORT);
         break;
     case HD_CPU_DROP:

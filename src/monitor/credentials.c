@@ -6,7 +6,8 @@
 #include "watch/follow.h"
 
 #define PARKED_NS (1 * HD_NS_PER_S)
-/* A check may come this much early, so that it shares the wake of a loop that runs each second. */
+/* A check may come this much before it is due, so that the check and a loop that runs each second share
+ * one wake. */
 #define EARLY_NS (100 * HD_NS_PER_MS)
 #define RUNNING_NS (2 * HD_NS_PER_S)
 
@@ -15,7 +16,7 @@ static void end_threads(struct hd_monitor *m, bool filtered) {
     if (m->run->ports.exceeds != NULL) {
         m->run->ports.exceeds(filtered);
     }
-    hd_run_wake(m->run); /* keeps the monitor, which may be about to park, from sleeping */
+    hd_run_wake(m->run); /* wakes the monitor if it is about to park, so that it stops at once */
 }
 
 static void confine(void *unused) {
@@ -27,8 +28,7 @@ static bool worker_exceeds(const struct hd_monitor *m) {
     return (atomic_load(&m->run->channel.follow.answered[HD_RUN_WORKER]) & 1) != 0;
 }
 
-/* Thread-local, because the monitor after a restart of Hangdog is another thread, and must start with
- * zeros. */
+/* Thread-local: if Hangdog starts again, its new monitor is another thread, and must start with zeros. */
 static __thread struct {
     uint64_t checked_ns; /* when the credentials were last compared */
     bool may_have_run;   /* true: the main thread may have run since that check */
@@ -51,7 +51,7 @@ void hd_monitor_credentials_check(struct hd_monitor *m, bool parks) {
     if (rc == -EPERM || (rc >= 0 && worker_exceeds(m))) {
         end_threads(m, rc == -EPERM && hd_follow_is_filter());
     } else if (rc > 0) {
-        (void)hd_follow_request(m->run); /* the worker has to give up the right too */
+        (void)hd_follow_request(m->run); /* asks the worker to give up the same right */
     }
 }
 

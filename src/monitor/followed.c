@@ -10,22 +10,23 @@ void hd_followed_end(struct hd_monitor *m, struct hd_look_state *s, const struct
     m->ring.followed--;
 }
 
-/* Whether the turn is the launch of a thread whose loop the recogniser has not found. Such a thread launches
- * for as long as it lives. The worker follows it only until another turn needs to be followed. */
+/* Returns whether the turn is the launch of a thread whose loop the recogniser has not found. Such a
+ * thread counts as launching for as long as it lives. The worker follows the turn only until the worker
+ * needs to follow another turn. */
 static bool only_launches(const struct hd_monitor *m, const struct hd_look_state *s) {
     return m->run->settings.deferred && !s->launched &&
            !atomic_load_explicit(&s->watch->loop.found.certain, memory_order_relaxed);
 }
 
-/* Returns the turn that the worker shall follow no longer, to follow `next` instead. NULL: there is none. The
- * first choice is a turn of a thread whose loop is not found; of several such threads, not the main thread.
- * If `next` is a hang, the second choice is a turn below its threshold. */
+/* Returns the turn that the worker shall stop following, so that it can follow `next`. NULL: there is
+ * none. The first choice is a turn of a thread whose loop the recogniser has not found, the main thread
+ * last. If `next` is a hang, the second choice is a turn below its threshold. */
 static struct hd_look_state *turn_to_drop(struct hd_monitor *m, const struct hd_look_state *next) {
     struct hd_look_state *found = NULL;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         if (atomic_load_explicit(&w->use, memory_order_acquire) < HD_WATCH_ON) {
-            continue; /* a thread that claims the slot may not have set `index` yet */
+            continue; /* skips the slot, because a thread that is claiming it may not have set `index` yet */
         }
         struct hd_look_state *s = hd_monitor_look_state(m, w);
         bool young = next->turn.phase == HD_TURN_HANGING && s->turn.phase == HD_TURN_TRACKED;
@@ -56,6 +57,7 @@ void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_
         .known = s->first.sched_known, .at_ns = s->first.at_ns, .sched = s->first.sched};
     s->followed = can_follow(m, s) && hd_monitor_send(m, &message);
     m->ring.followed += s->followed;
-    /* so that the turn's first sample is not proven equal to a sample that the worker does not have */
+    /* forgets the last sample, which the worker may not have: the next sample must not say that the stack
+     * is the same */
     hd_target_forget_last(&s->target);
 }

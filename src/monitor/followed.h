@@ -8,11 +8,12 @@
 
 #include "monitor/state.h"
 
-/* Sends the worker the start of the running turn, by a copy of `message`. Sets s->followed: to false if the
- * worker follows too many turns already, or the ring has no free space. */
+/* Sends the worker the start of the running turn, as a copy of `message`. Sets s->followed. It is false if
+ * the worker follows too many turns already, or if the ring has no free space. */
 void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_message message);
 
-/* Sends `last`, the final message about a followed turn. The worker can follow another turn then. */
+/* Sends `last`, the final message about a followed turn. After this call, the worker can follow another
+ * turn. */
 void hd_followed_end(struct hd_monitor *m, struct hd_look_state *s, const struct hd_message *last);
 
 #endif

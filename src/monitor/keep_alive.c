@@ -13,8 +13,8 @@ void hd_keep_alive_open(struct hd_monitor *m) {
     m->keep_alive.fd = s->keep_alive_ns != 0 ? hd_notify_open(s->notify_socket) : -1;
 }
 
-/* Whether a loop hangs. In the preload, a thread whose loop is not certain may have no loop, so its hangs do
- * not count. */
+/* Returns whether a loop hangs. In the preload, a thread whose loop is not certain may have no loop, so
+ * its hangs do not count. */
 static bool hangs(struct hd_monitor *m) {
     unsigned i = 0;
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {

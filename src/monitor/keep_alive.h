@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sends the messages that the service manager's watchdog expects, while no loop hangs. So the service
+ * While no loop hangs, sends the messages that the service manager's watchdog expects. So the service
  * manager ends a program that hangs, and no other program. On the monitor thread: no allocation, never
  * waits.
  */
@@ -16,7 +16,8 @@ void hd_keep_alive_open(struct hd_monitor *m);
 /* Call it after a look: sends a message if one is due and no loop hangs. */
 void hd_keep_alive_step(struct hd_monitor *m);
 
-/* When the next message is due. HD_NEVER: a loop hangs, or no messages are sent at all. */
+/* Returns when the next message is due. HD_NEVER: a loop hangs, or the service manager expects no
+ * messages. */
 uint64_t hd_keep_alive_next(const struct hd_monitor *m);
 
 #endif

@@ -4,21 +4,22 @@
 #include "capture/linux/thread_clock.h"
 #include "os/linux/proc_text.h"
 
-/* the sum of lateness after which the monitor's own statistics are read again */
+/* when the lateness of looks adds up to this, the monitor reads its own scheduling statistics again */
 #define UNREAD_NS (5 * HD_NS_PER_MS)
-#define OWN_READ_NS (1 * HD_NS_PER_S) /* the least time between two reads while no loop runs */
-#define UNKNOWN (UINT64_MAX / 2)      /* a sum of lateness that is not known */
+/* the least time between two reads of the monitor's own statistics while no loop runs */
+#define OWN_READ_NS (1 * HD_NS_PER_S)
+#define UNKNOWN (UINT64_MAX / 2) /* a sum of lateness that is not known */
 
-/* Whether this process may read memory by a system call. The signal handler does so to repair a system call
- * that our signal interrupted. */
+/* Returns whether this process may read memory by a system call. The signal handler does so to repair a
+ * system call that our signal interrupted. */
 static bool may_read_memory(void) {
     char byte, copy;
     return hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&byte, &copy, 1) == 1;
 }
 
-/* Also passes the number of the process's seccomp filters to src/capture. In the preload, the runner has
- * tried the handler's system calls under these filters. The library cannot know which calls a filter forbids,
- * so it passes HD_FILTERS_UNKNOWN if there is any filter. */
+/* Opens the monitor's files, and passes the number of the process's seccomp filters to src/capture. In the
+ * preload, the runner has tried the signal handler's system calls under these filters. The library cannot
+ * know which calls a filter forbids, so it passes HD_FILTERS_UNKNOWN if there is any filter. */
 void hd_lateness_open(struct hd_monitor *m) {
     struct hd_thread_files own;
     struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
@@ -27,7 +28,7 @@ void hd_lateness_open(struct hd_monitor *m) {
     hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
                                ? status.filters
                                : HD_FILTERS_UNKNOWN);
-    /* left open: the kernel closes this file when the monitor ends */
+    /* this file stays open; the kernel closes it when the monitor ends */
     m->late.schedstat_fd = own.schedstat_fd;
     own.schedstat_fd = -1;
     hd_thread_files_close(&own);
@@ -97,16 +98,16 @@ static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *b
         return 0;
     }
     if (ran_ns > HD_NS_PER_MS) {
-        return window_ns - explained_ns; /* exact, because the thread ran until the stop */
+        return window_ns - explained_ns; /* this result is exact, because the thread ran until the stop */
     }
-    /* The thread was blocked, so the stop may have begun anywhere between the last look and the planned one.
-     * Assume the middle. */
+    /* The thread was blocked, so the stop may have begun anywhere between the last look and the time for
+     * which this look was planned. The result assumes the middle of that time. */
     return m->now.late_ns - m->now.own_delay_ns + (window_ns - m->now.late_ns) / 2;
 }
 
-/* The turn's duration excludes lateness that neither the monitor's wait nor the thread's running explains.
+/* The result is the lateness that neither the monitor's own wait nor the running of the thread explains.
  * How long the thread ran is known only if the last look found the thread in this turn. For a turn that
- * started since then, only the monitor's wait counts. */
+ * started after that look, only the monitor's wait counts. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_sched before = s->thread.sched;
     bool known = s->thread.sched_known;

@@ -9,7 +9,7 @@
 
 #include "monitor/state.h"
 
-#define HD_LATE_NS (100 * HD_NS_PER_MS) /* a look that is later than this is checked for the reason */
+#define HD_LATE_NS (100 * HD_NS_PER_MS) /* if a look is later than this, the monitor finds out the reason */
 
 /* Opens the monitor's own files of /proc. The monitor calls it as it starts, because the program may change
  * its root folder later. */
@@ -21,16 +21,16 @@ uint64_t hd_lateness_own_delay(struct hd_monitor *m);
 /* Fills m->now, at the start of a look. */
 void hd_lateness_start_look(struct hd_monitor *m, uint64_t now_ns);
 
-/* Call it at the end of a look. `next_ns`: when the next look is due. Returns `next_ns`. If this look took
- * long, returns a time that is already over, because the next look must see at once what has happened
- * meanwhile. */
+/* Call it at the end of a look. `next_ns`: when the next look is due. Returns that time. If this look took
+ * long, returns a time that is over already instead. So the next look follows at once, and sees what has
+ * happened meanwhile. */
 uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns);
 
 /* Says that the next look's lateness cannot be known, because the monitor sleeps without a time limit. */
 void hd_lateness_is_unknown(struct hd_monitor *m);
 
-/* Returns for how long since the last look no thread of the process could run, as far as this loop's thread
- * shows it. Reads that thread's scheduling statistics into s->thread. */
+/* Returns for how long since the last look no thread of the process could run, judged by this loop's
+ * thread. Also updates that thread's scheduling statistics in s->thread, if the thread may have run. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s);
 
 /* Reads the thread's scheduling statistics into s->thread. */

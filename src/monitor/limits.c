@@ -46,7 +46,8 @@ void hd_limits_look_often(struct hd_monitor *m, const struct hd_watch *w) {
         least_ns = least(least_ns, settings->threshold_ns[state]);
     }
     least_ns = least(least_ns, settings->threshold_max_ns);
-    least_ns = least(least_ns, settings->frame_drop_ns - 1); /* frame_drop_ns 0 means no limit */
+    /* frame_drop_ns 0 means no limit: the unsigned 0 - 1 is the greatest number */
+    least_ns = least(least_ns, settings->frame_drop_ns - 1);
     least_ns = least_ns > 2 * HD_NS_PER_MS ? least_ns / 2 : HD_NS_PER_MS;
     m->look_ns = least(m->look_ns, least_ns);
 }
@@ -55,7 +56,7 @@ void hd_limits_update(struct hd_monitor *m) {
     if (!atomic_load_explicit(&m->run->channel.program.limits_changed, memory_order_relaxed)) {
         return;
     }
-    /* cleared before the limits are read, so that no change is missed */
+    /* the flag is cleared before the limits are read, so that no change is missed */
     atomic_store(&m->run->channel.program.limits_changed, false);
     m->look_ns = m->run->settings.interval_ns;
     unsigned i = 0;

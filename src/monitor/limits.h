@@ -8,7 +8,7 @@
 
 #include "monitor/state.h"
 
-/* Returns the program's state for this loop: a loop that was never idle is in its launch. */
+/* Returns the program's state as it counts for this loop: a loop that was never idle is in its launch. */
 hangdog_state hd_limits_state(const struct hd_monitor *m, const struct hd_look_state *s);
 
 /* Returns the limits of the loop's turns in this state. */
@@ -18,7 +18,7 @@ struct hd_limits hd_limits_of(const struct hd_monitor *m, const struct hd_look_s
  * Samples may be further apart. */
 void hd_limits_look_often(struct hd_monitor *m, const struct hd_watch *w);
 
-/* Sets m->look_ns anew if the program has changed a limit. */
+/* If the program has changed a limit, sets m->look_ns anew for all watches. */
 void hd_limits_update(struct hd_monitor *m);
 
 #endif

@@ -6,8 +6,8 @@
 #include "monitor/limits.h"
 #include "monitor/seen.h"
 
-/* Starts the maxima of a new turn at zero, because messages carry the maxima of one turn. Sums are not reset,
- * because the worker subtracts their values at the turn's start. */
+/* Starts the maxima of a new turn at zero, because messages carry the maxima of one turn. Sums are not
+ * reset, because the worker subtracts the values that they had at the turn's start. */
 static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
     uint64_t *pause_max_ns = &s->target.cost.pause_max_ns;
     s->sums.pause_max_ns = *pause_max_ns > s->sums.pause_max_ns ? *pause_max_ns : s->sums.pause_max_ns;
@@ -19,9 +19,9 @@ static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
                                       .late_max_ns = late_ns};
 }
 
-/* Counts a hang that has started and ended since the last look, and so has no samples. Counts it only if the
- * monitor waited for a CPU for most of the hang's time. Otherwise the process was stopped for an unknown part
- * of the turn. */
+/* Counts a hang that has started and ended since the last look, and so has no samples. The hang counts
+ * only if the monitor waited for a CPU for most of the hang's time. Otherwise the process may have been
+ * stopped in the turn, so the turn may be no hang. */
 static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, const struct hd_look *look,
                          uint64_t threshold_ns) {
     uint64_t took_ns = look->ended_ns - look->start_ns;
@@ -37,13 +37,15 @@ static void count_missed(struct hd_monitor *m, const struct hd_look_state *s, co
 /* Passes what this look has found to src/detect, and does the actions that src/detect returns. */
 static void step(struct hd_monitor *m, struct hd_look_state *s, const struct hd_look *look,
                  const struct hd_limits *limits, hangdog_state state) {
-    bool was_idle = s->turn.phase == HD_TURN_IDLE; /* true also after a pause, when the same turn restarts */
+    /* true also after a pause of watching, when the same turn starts again */
+    bool was_idle = s->turn.phase == HD_TURN_IDLE;
     unsigned actions = hd_turn_state_step(&s->turn, look, limits);
     if (s->turn.phase != HD_TURN_IDLE && (was_idle || s->first.start_ticks != s->turn.start_ticks)) {
         start_turn(s, m->now.late_ns);
     }
     if ((actions & HD_ACT_TRACK) != 0 && !hd_actions_track(s, look->start_ticks)) {
-        s->turn.phase = HD_TURN_IDLE; /* the turn ended before it was tracked, and no message was sent yet */
+        /* forgets the turn, because it ended before it was tracked, and no message about it was sent */
+        s->turn.phase = HD_TURN_IDLE;
         return;
     }
     s->program_state = s->turn.phase != HD_TURN_IDLE ? state : s->program_state;
@@ -94,7 +96,7 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
                 before.blocked && before.sched_known && s->thread.sched.slices != before.sched.slices;
         }
         first = false;
-        /* set for both turns, because the new turn excludes at most its own age */
+        /* subtracted from both turns, because the new turn excludes at most its own age */
         look.excluded_ns = excluded_ns;
         step(m, s, &look, &limits, state);
     } while (s->turn.phase == HD_TURN_IDLE && look.running);
@@ -113,7 +115,8 @@ void hd_look_last(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_look look;
     hd_seen_fill(m, s, hd_os_now_ns(), &look);
     look.running = false;
-    s->turn.frame_ns = 0; /* so that a turn that ends with its watch is not reported as a long frame */
+    /* zeroed, so that a turn that ends with its watch is not reported as a long frame */
+    s->turn.frame_ns = 0;
     struct hd_loop_thread before = s->thread;
     hd_lateness_read_thread(s); /* read again, because the thread may have run since the last look */
     if (!s->thread.sched_known) {

@@ -42,7 +42,8 @@ static void update_pause(struct hd_monitor *m) {
     m->pause.lasts = paused;
 }
 
-/* Whether no loop is watched yet, so that the first loop's launch will count from Hangdog's start. */
+/* Returns whether no loop is watched yet, so that the launch of the first loop will count from Hangdog's
+ * start. */
 static bool launches_without_a_loop(const struct hd_monitor *m) {
     const struct hd_record *r = m->run->record;
     unsigned i = 0;
@@ -59,8 +60,8 @@ static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
     }
 }
 
-/* Whether the turn is a launch that is too old to be sampled. The monitor does not look at such a loop again
- * before the loop's next wait, which wakes the monitor. */
+/* Returns whether the turn is a launch that is too old to be sampled. The monitor does not look at the
+ * loop again before the loop's next wait, which wakes the monitor. */
 static bool is_given_up(const struct hd_monitor *m, const struct hd_look_state *s) {
     uint64_t sampled_ns = m->run->settings.sample_launch_ns;
     return sampled_ns != 0 && !s->launched && s->turn.phase != HD_TURN_IDLE &&
@@ -82,14 +83,15 @@ static uint64_t look_at_watch(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_look_state *s = hd_monitor_look_state(m, w);
     hd_watches_send_certain(m, s);
     bool in_turn = hd_look_at(m, s);
-    if (use == HD_WATCH_NEW) { /* wakes the watch's thread, which may wait until its files are open */
+    /* wakes the watch's thread, which may wait until the monitor has opened the watch */
+    if (use == HD_WATCH_NEW) {
         hd_os.futex_wake((uint32_t *)&w->use, 1, false);
     }
     return in_turn && !is_given_up(m, s) ? s->next_ns : HD_NEVER;
 }
 
 /* Looks at all loops. A look at one loop may take 55 ms. So the watches that are LEAVING are closed before
- * each look at a loop, because their threads wait for that. */
+ * each look at a loop, because the thread of each waits until its watch is closed. */
 static uint64_t look_at_watches(struct hd_monitor *m) {
     uint64_t next_ns = HD_NEVER;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !hd_monitor_is_stopping(m); i++) {
@@ -102,14 +104,16 @@ static uint64_t look_at_watches(struct hd_monitor *m) {
     return next_ns;
 }
 
-/* Does one look at all loops. Returns when the next look is due. HD_NEVER: every loop is idle. */
+/* Does one look at all loops. Returns when the next look is due. HD_NEVER: no loop needs a look before its
+ * next mark. */
 static uint64_t look(struct hd_monitor *m) {
     hd_lateness_start_look(m, pair_clock(m));
     bool launches = launches_without_a_loop(m);
     update_pause(m);
     hd_limits_update(m);
     if (launches && m->now.late_ns > m->now.own_delay_ns + HD_LATE_NS) {
-        /* the process was stopped, and that time is no part of the launch */
+        /* the process was stopped: turns count only from here, so that the launch does not contain the
+         * stop */
         m->pause.ended_ns = m->now.now_ns;
     }
     hd_totals_check_budget(m);
@@ -133,8 +137,9 @@ static void start(struct hd_monitor *m) {
 }
 
 static void finish(struct hd_monitor *m) {
-    /* The worker gets this message before the watches close, because the recogniser may still find that the
-     * last wait is the loop's own. Then the time before was several turns, and not one long launch. */
+    /* The worker gets this message before the watches close, because the recogniser may still find that
+     * the last wait is the loop's own. If it does, the time until now was several turns, and not one long
+     * launch. */
     send_waits(m, hd_os_now_ns());
     hd_watches_close_all(m);
     hd_totals_publish(m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A loop whose mark finds HD_FLAG_PARKED wakes the monitor. After the monitor has set this flag, it must
- * wait HD_SETTLE_NS. Only then the monitor can read each loop's newest word (loop/loop.h). So the monitor
- * sets the flags, looks once more after that time, and then parks.
+ * A loop whose mark finds HD_FLAG_PARKED wakes the monitor. The monitor sets this flag in all loops, and
+ * waits HD_SETTLE_NS, because it can read each loop's newest mark only after that time (loop/loop.h). After
+ * that wait the monitor looks once more. If no loop runs, the monitor parks.
  */
 #include "monitor/park.h"
 
@@ -13,7 +13,7 @@
 #include "monitor/keep_alive.h"
 #include "monitor/lateness.h"
 
-/* Sets the flag in every loop, so that the loop wakes the monitor when it runs. */
+/* Sets HD_FLAG_PARKED in every loop, so that a loop wakes the monitor when it runs. */
 static void request_wakes(struct hd_monitor *m) {
     if (m->park.requested_ns != 0) {
         return;
@@ -36,8 +36,8 @@ static void withdraw_request(struct hd_monitor *m) {
     m->park.requested_ns = 0;
 }
 
-/* Whether every loop still has its flag, and so will wake the monitor. A loop that has run meanwhile has
- * cleared its flag, and may be idle again. */
+/* Returns whether every loop still has HD_FLAG_PARKED, and so will wake the monitor. A loop that has run
+ * meanwhile has cleared its flag, and may be idle again. */
 static bool all_will_wake(const struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
@@ -67,25 +67,26 @@ static void note_wake(struct hd_monitor *m) {
     m->park.awake_until_ns = hd_os_now_ns() + m->look_ns;
 }
 
-/* Sleeps until a loop runs, or until `until_ns`. The last look came at least HD_SETTLE_NS after the flags
- * were set. That look found each loop idle, or in a turn that has not changed for long. */
+/* Sleeps until a loop runs, or until `until_ns`. The last look came at least HD_SETTLE_NS after the
+ * monitor set HD_FLAG_PARKED. That look found that no loop needs a look soon. */
 static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     hd_monitor_credentials_check(m, true);
     uint64_t check_ns = hd_monitor_credentials_next();
     until_ns = earlier(m, until_ns < check_ns ? until_ns : check_ns);
     m->late.planned_ns = until_ns;
-    /* A loop that clears its flag after this check adds to channel.wake, so the wait returns at once. */
+    /* If a loop clears its flag after this check, it also adds to channel.wake, so the wait returns at
+     * once. */
     if (all_will_wake(m) && !wait_was_woken(m, seen, until_ns)) {
-        return; /* the time is over and no loop has run, so the flags stay set */
+        return; /* the flags stay set, because the time is over and no loop has run */
     }
     note_wake(m);
     m->park.was_parked = true;
 }
 
-/* Waits for the next look without a park. After a wake the monitor stays awake for an interval, so that a
- * busy loop does not wake it at each turn. After a park the monitor sets the flags again at once. So a loop
- * that runs only for a short moment costs two looks. The second look finds the loop idle, and comes long
- * enough after the flags were set, so that the monitor can park. */
+/* Waits for the next look without a park. After a wake, the monitor does not park for m->look_ns, so that
+ * a busy loop does not wake it at each turn. After a park, the monitor sets HD_FLAG_PARKED again at once.
+ * So a loop that runs only for a short moment costs two looks. The second look finds the loop idle, and
+ * HD_SETTLE_NS is over, so the monitor parks. */
 static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may_park) {
     uint64_t until_ns = next_ns;
     bool request = m->park.was_parked;
@@ -105,7 +106,7 @@ static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may
     if (wait_was_woken(m, seen, until_ns)) {
         note_wake(m);
     }
-    /* if a turn's end wakes the monitor, the look comes earlier than this, and is not late */
+    /* a look that comes before this time, because a turn's end wakes the monitor, is not late */
     m->late.planned_ns = until_ns;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the monitor waits for its next look. While all loops are idle it parks: it sleeps without a time
- * limit, and the first loop that runs wakes it. On the monitor thread.
+ * Waits for the next look of the monitor. While all loops are idle, the monitor parks: it sleeps without a
+ * time limit, and the first loop that runs wakes it. On the monitor thread.
  */
 #ifndef HD_PARK_H
 #define HD_PARK_H

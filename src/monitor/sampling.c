@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ring's free space is checked before a sample is taken, so that no thread is interrupted for a sample
- * that cannot be sent. The check is wrong only if the stack has grown since the last sample.
+ * The monitor checks the ring's free space before it takes a sample, so that no thread is interrupted for a
+ * sample that cannot be sent. The check takes the stack's size from the last sample. If the stack has grown
+ * since that sample and does not fit, the new sample is lost.
  */
 #include "monitor/sampling.h"
 
@@ -9,11 +10,12 @@
 
 #include "monitor/send.h"
 
-#define CUT_BYTES_MIN 2048u /* the smallest part of a stack that is of use */
-/* the least time between two wakes of the worker while stacks are equal */
+#define CUT_BYTES_MIN 2048u /* the smallest part of a stack that is worth sending */
+/* if a sample's stack is the same as in the sample before, the worker is woken for it only this long after
+ * its last wake */
 #define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S)
 
-/* Two times the largest sample, because padding of almost that size may come before the sample. */
+/* Two times the largest sample must fit, because padding of almost that size may come before the sample. */
 _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(struct hd_capture) + 32) +
                        HD_RING_RESERVE <=
                    HD_RING_BYTES,
@@ -23,8 +25,9 @@ static uint32_t sample_bytes(bool in_place, uint32_t stack_bytes) {
     return (uint32_t)(sizeof(struct hd_message) + sizeof(struct hd_capture)) + (in_place ? 0 : stack_bytes);
 }
 
-/* Returns how many bytes this sample must leave free. While the worker is behind, all samples of a turn leave
- * free half of the space that the turn's first sample found free. So later hangs can have samples too. */
+/* Returns how many bytes this sample must leave free in the ring. While the worker is behind, all samples
+ * of a turn leave free half of the space that the turn's first sample found free. So later hangs can have
+ * samples too. */
 static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool first) {
     if (first) {
         uint32_t free = hd_ring_free(&m->run->channel.ring);
@@ -35,8 +38,9 @@ static uint32_t keep_free(struct hd_monitor *m, struct hd_look_state *s, bool fi
                                                                           : s->ring.keep_free;
 }
 
-/* Returns free space for a sample; NULL: there is none. The first sample of a turn is cut until the sample
- * fits, because the inner frames are enough to show which function blocks the loop. */
+/* Returns free space of the ring for a sample; NULL: there is none. If a turn's first sample does not fit,
+ * the function halves the stack of the sample until the sample fits. The inner frames that stay are enough
+ * to show which function blocks the loop. */
 static struct hd_message *reserve(struct hd_monitor *m, struct hd_capture *taken, uint32_t keep, bool first) {
     for (;;) {
         struct hd_message *head =
@@ -77,9 +81,9 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
     }
 }
 
-/* Copies the late stack into the ring if there is free space, although the worker could read it in place.
- * The reason: the next sample follows at once, and if that sample's answer is late too, the answer needs the
- * same buffer. */
+/* Copies the stack of the late answer into the ring if there is free space, although the worker could read
+ * it in place. The reason: the next sample follows at once. If the answer of that sample is late too, it
+ * needs the same buffer. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_capture taken;
     if (hd_capture_late(&s->target, &taken) == 0) {
@@ -108,12 +112,14 @@ void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_mes
     if (hd_capture_take(&s->target, in_place, &taken) != 0) {
         return;
     }
-    if (taken.stack_bytes != 0) { /* stored here, because reserve() may cut the stack */
+    /* the size is stored before the call of reserve(), which may cut the stack */
+    if (taken.stack_bytes != 0) {
         s->thread.stack_bytes = taken.stack_bytes;
     }
     struct hd_message *head = reserve(m, &taken, keep, first);
     if (head == NULL) {
-        /* keeps the next sample from being proven equal to this one, which the worker does not get */
+        /* forgets this sample, which the worker does not get: the next sample must not say that the stack
+         * is the same */
         hd_target_forget_last(&s->target);
         hd_monitor_send_wake(m);
         return;

@@ -8,12 +8,11 @@
 
 #include "monitor/state.h"
 
-/* Takes one sample and sends it as a message of this type. If the ring has no free space for it, no sample
- * is taken. */
+/* Takes one sample, and sends it as a message of this type. If the ring has no free space for the sample,
+ * the function does not take it. */
 void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type);
 
-/* If the thread did not answer the last sample's request in time, but has answered by now, sends that late
- * stack. */
+/* If the thread has answered the last sample's request too late, sends the stack of that answer. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s);
 
 #endif

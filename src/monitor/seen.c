@@ -10,8 +10,8 @@ static uint64_t last_turn(const struct hd_loop *l, const struct hd_loop_view *id
     return (idle->word >> HD_ACTIVITY_BITS) - atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
 }
 
-/* Whether the thread is in a wait that was recognised as the loop's own only after the wait's start. Sets
- * *since to that start, in ticks. */
+/* Returns whether the thread is in a wait that was recognised as the loop's own only after the wait's
+ * start. If so, sets *since to the wait's start, in ticks. */
 static bool is_late_wait(const struct hd_loop *l, uint64_t *since) {
     const _Atomic uint8_t *waiting = atomic_load_explicit(&l->waiting, memory_order_acquire);
     if (waiting == NULL || atomic_load_explicit(waiting, memory_order_acquire) != HD_WAIT_IDLE) {
@@ -21,8 +21,8 @@ static bool is_late_wait(const struct hd_loop *l, uint64_t *since) {
     return atomic_load_explicit(&l->waiting, memory_order_relaxed) == waiting;
 }
 
-/* Whether this turn is no hang, however long it is. One reason: the program has given its terminal to a
- * child process, which the user now uses. The other: another thread serves the loop meanwhile. */
+/* Returns whether this turn is no hang, however long it is. One reason: the program has given its terminal
+ * to a child process, which the user now uses. The other reason: another thread serves the loop meanwhile. */
 static bool is_ignored(const struct hd_loop *l, const struct hd_loop_view *view) {
     uint64_t ignored = atomic_load_explicit(&l->found.ignored_turn, memory_order_relaxed);
     return ignored != 0 && ignored == view->turn_ticks;
@@ -32,7 +32,7 @@ static bool is_expected(const struct hd_loop *l) {
     return atomic_load_explicit(&l->expected, memory_order_relaxed) != 0;
 }
 
-/* Whether the loop is idle, or is not to be watched at this moment. */
+/* Returns whether the loop is idle, or its turn is not to be watched at this moment. */
 static bool counts_as_idle(const struct hd_monitor *m, const struct hd_loop *l,
                            const struct hd_loop_view *view) {
     return !view->running || is_expected(l) ||
@@ -52,8 +52,8 @@ static void set_end(struct hd_look *look, uint64_t ended_ns) {
     look->ended_ns = ended_ns;
 }
 
-/* Takes account of a wait that was recognised as the loop's own only after its end. The running turn started
- * at that wait's end, and the turn before ended at that wait's start. */
+/* Applies the finding that a wait was the loop's own, if the recogniser found that only after the wait's
+ * end. The running turn started at that wait's end, and the turn before ended at that wait's start. */
 static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;
@@ -71,7 +71,7 @@ static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s
     }
 }
 
-/* Takes account of the recogniser's findings since the last look: for example, the launch has ended, or the
+/* Applies what the recogniser has found since the last look: for example, the launch has ended, or the
  * thread has another loop than before. */
 static void apply_findings(struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
@@ -104,11 +104,13 @@ static void find_end(const struct hd_monitor *m, struct hd_look_state *s, const 
         set_end(look, look->ended_known && look->ended_ns < end_ns ? look->ended_ns : end_ns);
         s->tracked_ticks = 0;
     } else if (tracked && !view->running) {
-        /* the turn ended just as HD_FLAG_TRACKED was set: the idle mark has the time */
+        /* the turn ended just when HD_FLAG_TRACKED was set, so that only the idle mark has the end */
         set_end(look, marked_ns(m, view));
     } else if (s->turn.phase == HD_TURN_RUNNING && !view->running &&
                look->start_ticks == s->turn.start_ticks) {
-        look->ended_known = true; /* this look came too late: the turn has ended before it was tracked */
+        /* the turn ended before a look could track it; look->ended_ns has its end already, from the idle
+         * mark */
+        look->ended_known = true;
     }
 }
 
@@ -131,8 +133,8 @@ void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns
     apply_findings(m, s, look);
     look->start_ns = look->start_ns > m->pause.ended_ns ? look->start_ns : m->pause.ended_ns;
     look->start_ns = look->start_ns > s->findings.start_min_ns ? look->start_ns : s->findings.start_min_ns;
-    /* a block that the program expects does not end the launch, because such a block is no wait of the loop
-     */
+    /* A call that the program expects to block does not end the launch, because such a call is no wait of
+     * the loop. */
     if (!s->launched && !is_expected(l) && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
         end_launch(m, s, marked_ns(m, &view));
     }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ring may stay full for as long as a disk does not respond. Then samples are lost, and starts of turns
- * are not sent. But if a turn's start was sent, its end is sent too: HD_RING_RESERVE bytes stay free for
- * that.
+ * The ring may stay full for as long as a disk does not respond. In that time, samples are lost, and the
+ * monitor sends no start of a turn. But if the monitor has sent a turn's start, it can always send the end:
+ * HD_RING_RESERVE bytes stay free for that.
  */
 #include "monitor/send.h"
 
 #include "watch/futex.h"
 
-/* The reserve must be enough for HD_MSG_OPEN and the end of each followed turn, for HD_MSG_STOP, and for
- * padding at the ring's end. */
+/* HD_RING_RESERVE must be enough for HD_MSG_OPEN and the end of each followed turn, for HD_MSG_STOP, and
+ * for padding at the ring's end. */
 #define RECORD_BYTES (HD_RING_HEAD_BYTES + sizeof(struct hd_message) + 15)
 _Static_assert((2 * HD_FOLLOWED_MAX + 2) * RECORD_BYTES <= HD_RING_RESERVE,
                "no message that must arrive is lost");

@@ -7,16 +7,16 @@
 
 #include "monitor/state.h"
 
-/* Copies the message, adds the costs to the copy, and sends the copy. Returns false if the ring has no free
- * space: the caller then sends the message again later. Never false for the end of a turn whose start was
- * sent. */
+/* Copies the message, sets the copy's `cost`, and sends the copy. Returns false if the ring has no free
+ * space: the caller must send the message again later. The end of a turn whose start was sent always has
+ * space. */
 bool hd_monitor_send(struct hd_monitor *m, const struct hd_message *message);
 
 /* Wakes the worker, which reads the ring. */
 void hd_monitor_send_wake(struct hd_monitor *m);
 
-/* Sets message->cost: what watching has cost so far. Each message has it, because the worker reads no memory
- * of the monitor. */
+/* Sets message->cost to what watching has cost so far. Each message carries this cost, because the worker
+ * reads no memory of the monitor. */
 void hd_monitor_send_figures(struct hd_monitor *m, struct hd_message *message);
 
 #endif

@@ -15,7 +15,8 @@
 
 /* ---- one loop ------------------------------------------------------------------------------- */
 
-/* The running turn as the monitor first saw it, and the looks since then. */
+/* The findings of the monitor at its first look at the running turn; late_max_ns is about all looks at
+ * this turn. */
 struct hd_first_seen {
     uint64_t start_ticks; /* when the turn started, which identifies the turn */
     uint64_t at_ns;       /* when the monitor first saw the turn */
@@ -24,7 +25,7 @@ struct hd_first_seen {
     uint64_t late_max_ns; /* the most by which a look at this turn was late */
 };
 
-/* The loop's thread at the last look or sample. */
+/* The loop's thread, as the last look or sample found it. */
 struct hd_loop_thread {
     struct hd_sched sched;
     bool sched_known;
@@ -32,31 +33,32 @@ struct hd_loop_thread {
     uint32_t stack_bytes; /* the stack's size in the last sample that had a stack */
 };
 
-/* The recogniser's findings about the loop that the monitor has applied so far. */
+/* The newest findings of the recogniser that the monitor has applied to the loop. */
 struct hd_findings {
     uint64_t resumed, waited_to; /* copies of the members with the same names in struct hd_loop_found */
     uint32_t changes;
-    uint64_t start_min_ns; /* no turn starts before this time, when the loop waited or was not recognised */
+    /* no turn starts before this time, because the loop was waiting or not recognised until then */
+    uint64_t start_min_ns;
 };
 
 /* How much of the ring the samples of a turn leave free for other turns. */
 struct hd_ring_share {
-    uint64_t start_ticks; /* when that turn started, which identifies the turn */
+    uint64_t start_ticks; /* when the turn of these samples started, which identifies the turn */
     uint32_t keep_free;   /* the number of bytes that stay free */
 };
 
 /* The sums of the loop's time. */
 struct hd_loop_sums {
     uint64_t busy_ns, idle_ns;
-    uint64_t until_ns; /* busy_ns and idle_ns cover the time from the watch's start up to here */
+    uint64_t until_ns; /* busy_ns and idle_ns cover the time from the watch's start up to this time */
     uint64_t ticks;    /* the number of the loop's busy ticks that busy_ns contains */
-    /* the newest busy time that hd_totals_add has added, as the counter measured it; a call that adds none
-     * does not change it */
+    /* the newest busy time that hd_totals_add has added, as the time-stamp counter measured it; a call
+     * that adds no busy time leaves it unchanged */
     uint64_t last_busy_ns;
     /* the part of the record's stopped_ns that is already subtracted, or that is from before the watch's
      * start */
     uint64_t stopped_ns;
-    /* the longest pause by a sample in earlier turns; `target` has the running turn's */
+    /* the longest pause by a sample in earlier turns; target.cost has the longest one in the running turn */
     uint64_t pause_max_ns;
 };
 
@@ -71,28 +73,32 @@ struct hd_look_state {
     struct hd_findings findings;
     struct hd_ring_share ring;
     struct hd_loop_sums sums;
-    bool launched;          /* true once the loop was idle */
-    bool followed;          /* true: the worker follows the running turn */
-    bool certain_sent;      /* true: the worker knows that the loop is certain */
-    uint64_t tracked_ticks; /* start of the turn whose end the loop is to store (HD_FLAG_TRACKED); 0: none */
-    uint64_t next_ns;       /* when to look at the loop next */
+    bool launched;     /* true once the loop was idle, which ends its launch */
+    bool followed;     /* true: the worker follows the running turn */
+    bool certain_sent; /* true: the worker knows that the loop is certain */
+    /* when the turn started whose end the loop is to store (HD_FLAG_TRACKED); 0: there is no such turn */
+    uint64_t tracked_ticks;
+    uint64_t next_ns; /* when to look at the loop next */
 };
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
 /* The look that the monitor does now, at all loops one after the other. */
 struct hd_this_look {
-    uint64_t now_ns;       /* when the look started */
-    uint64_t late_ns;      /* how much later than planned the look started */
-    uint64_t own_delay_ns; /* the part of late_ns in which the monitor waited for a CPU or for answers */
-    uint64_t napped_ns;    /* the result of hd_capture_napped_ns() when the look started */
+    uint64_t now_ns;  /* when the look started */
+    uint64_t late_ns; /* how much later than planned the look started */
+    /* the part of late_ns in which the monitor waited for a CPU or for answers of threads */
+    uint64_t own_delay_ns;
+    /* for how long all captures had waited for answers before this look (hd_capture_napped_ns) */
+    uint64_t napped_ns;
 };
 
 /* The reasons why looks are late (monitor/lateness.c). */
 struct hd_lateness {
-    uint64_t planned_ns;   /* when the next look is due; 0: there was no look yet */
-    uint64_t max_ns;       /* the greatest lateness of a look so far */
-    uint64_t overtime_ns;  /* how long the last look waited for answers, which makes the next look late */
+    uint64_t planned_ns; /* when the next look is due; 0: there was no look yet */
+    uint64_t max_ns;     /* the greatest lateness of a look so far */
+    /* for how long the last look waited for answers of threads, which makes the next look late */
+    uint64_t overtime_ns;
     int schedstat_fd;      /* the descriptor of the monitor's own `schedstat` in /proc */
     struct hd_sched sched; /* the monitor's scheduling statistics, as last read */
     uint64_t unread_ns;    /* the sum of lateness since `sched` was read */
@@ -106,14 +112,14 @@ struct hd_parking {
     bool was_parked;         /* true: the last wait was a park */
 };
 
-/* The monitor's memory of messages that it has sent by the ring. */
+/* Facts about the messages that the monitor has sent by the ring. */
 struct hd_ring_use {
-    /* the number of turns that the worker follows: their start was sent, and not yet their end */
+    /* the number of turns that the worker follows: the monitor has sent their start, but not their end yet */
     uint32_t followed;
-    /* The worker uses the buffer of a signalled thread's stack until the worker has read the ring up to this
-     * position. */
+    /* The worker may read a signalled thread's stack in place, until the worker has read the ring up to
+     * this position. */
     uint64_t in_place_until;
-    /* the position in the ring where the last sample ends for which the worker was woken */
+    /* the end of the newest sample for which the monitor woke the worker, as a position in the ring */
     uint64_t woken_until;
     uint64_t woken_ns; /* when the worker was last woken */
 };
@@ -121,12 +127,12 @@ struct hd_ring_use {
 /* A pause of watching, by hangdog_pause. */
 struct hd_watch_pause {
     bool lasts;        /* true: watching is paused now */
-    uint64_t ended_ns; /* when the last pause ended: turns that were running then count from here */
+    uint64_t ended_ns; /* when the last pause ended; turns that were running at that time count from here */
 };
 
 struct hd_keep_alive {
     int fd;           /* the service manager's socket; negative: there is none */
-    bool withheld;    /* true: no message is sent, because a loop hangs */
+    bool withheld;    /* true: the monitor sends no message, because a loop hangs */
     uint64_t next_ns; /* when the next message is due */
 };
 
@@ -151,14 +157,15 @@ struct hd_monitor {
     uint64_t published_ns;  /* when the sums were last stored in the record */
     struct hd_cpu_use cpu;
     struct hd_keep_alive keep_alive;
-    /* for the first block of watches; the memory for a further block is behind that block (watch/watch.h) */
+    /* the memory for the loops of the first block of watches; each further block has this memory behind it
+     * (watch/watch.h) */
     struct hd_look_state look[HD_BLOCK_LOOPS];
 };
 
 /* Returns the monitor's memory for the loop of this watch. */
 struct hd_look_state *hd_monitor_look_state(struct hd_monitor *m, struct hd_watch *w);
 
-/* Whether the program stops Hangdog. */
+/* Returns whether Hangdog is to stop. */
 static inline bool hd_monitor_is_stopping(const struct hd_monitor *m) {
     return atomic_load_explicit(&m->run->channel.stop.requested, memory_order_acquire);
 }
@@ -168,7 +175,7 @@ static inline uint64_t hd_monitor_ticks(const struct hd_monitor *m) {
     return m->run->ticks_are_tsc ? hd_ticks_read() : hd_os_now_ns();
 }
 
-/* Returns CLOCK_MONOTONIC at the time when the counter had the value `ticks`. */
+/* Converts `ticks`, a time in the unit of marks, to CLOCK_MONOTONIC. */
 uint64_t hd_monitor_ticks_to_ns(const struct hd_monitor *m, uint64_t ticks);
 
 #endif

@@ -4,12 +4,12 @@
  */
 #include "monitor/totals.h"
 
-/* the time between two stores of the sums, which are rare because each one touches much uncached memory */
+/* the time between two stores of the sums; it is long, because each store touches much uncached memory */
 #define PUBLISH_NS (1 * HD_NS_PER_S)
 #define CHECK_NS (1 * HD_NS_PER_S) /* the time between two checks of the budget */
 #define COUNT_TRIES 4
-/* Some minutes. If busy ticks shrink by more than this, the counter has restarted. If they shrink by less,
- * the last call counted a turn twice. */
+/* This many ticks take some minutes. If busy ticks shrink by more than this, the time-stamp counter has
+ * restarted. If they shrink by less, the last call of sum_up counted a turn twice. */
 #define TWICE_TICKS (1ULL << 40)
 
 static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *c) {
@@ -21,7 +21,7 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
     sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
 }
 
-/* The counts of a loop, with the last ended turn. (The sums in struct hd_loop lack that turn.) */
+/* The counts of a loop, including the last ended turn. (The sums in struct hd_loop lack that turn.) */
 struct counted {
     uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
 };
@@ -31,7 +31,8 @@ static uint64_t ended_ticks(const struct hd_loop *l, uint64_t *last) {
     return atomic_load_explicit(&l->busy_ticks, memory_order_acquire) + *last;
 }
 
-/* Reads all counts of one instant. Repeats the reads if a mark came meanwhile, at most COUNT_TRIES times. */
+/* Reads all counts as they are at one instant: if a mark comes between the reads, repeats them, at most
+ * COUNT_TRIES times. */
 static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted *c) {
     struct hd_loop_view view;
     uint64_t last, since;
@@ -49,7 +50,7 @@ static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted 
     c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->run->clock.ns_per_tick_32))]++;
 }
 
-/* Removes the last ended turn from the histogram. */
+/* Removes the last ended turn from the histogram of all watches' turns. */
 static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t bucket = hd_turn_bucket(s->last_busy_ns);
     while (bucket > 0 && c->turns[bucket] == 0) {
@@ -59,27 +60,29 @@ static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const s
     s->last_busy_ns = 0;
 }
 
-/* Adds the loop's time since the last call. The turns that ended in that time were not longer than that time,
- * whatever the counter says. If the machine was suspended or the process was stopped in a turn, the histogram
- * drops that turn. After a suspend, the busy time is what the clock says. A stop is subtracted. The runner
- * may store a stop only after the turn was added. */
+/* Adds the loop's time since the last call to the sums. A turn that ended since that call cannot be longer
+ * than this time. If the counter shows a longer turn, the machine was suspended, and the clock's time
+ * counts. If the process was stopped in a turn, the stop is subtracted. The runner may store a stop only
+ * after the turn was added. In both cases the histogram drops the turn. */
 static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t span_ns = c->until_ns > s->until_ns ? c->until_ns - s->until_ns : 0;
     uint64_t grew = c->busy_ticks - s->ticks;
     uint64_t stopped_ns =
         atomic_load_explicit(&m->run->record->runner.stopped_ns, memory_order_relaxed) - s->stopped_ns;
     if (c->until_ns + stopped_ns <= m->run->clock.ns) {
-        /* the stop may be in the running turn: a later call, after that turn's end, subtracts it */
+        /* subtracts nothing now, because the stop may be in the running turn; a call after that turn's end
+         * subtracts it */
         stopped_ns = 0;
     }
     if (grew > 0 - TWICE_TICKS) {
-        /* the last call read the loop between two stores of a mark, and so counted the last turn twice */
+        /* adds no busy time: the last call read the loop between two stores of a mark, and so counted a
+         * turn twice */
         grew = 0;
     }
     uint64_t busy_ns = hd_ticks_to_ns(grew, m->run->clock.ns_per_tick_32);
     s->last_busy_ns = busy_ns != 0 ? busy_ns : s->last_busy_ns;
-    /* whether the stop was in the last turn; false if stopped_ns is 0, since the unsigned 0 - 1 is the
-     * greatest number */
+    /* true: the stop was in the last turn. If stopped_ns is 0, the result is false, since subtracting 1
+     * from 0 gives the greatest unsigned number. */
     bool in_turn = stopped_ns - 1 < s->last_busy_ns;
     if (in_turn || busy_ns > span_ns + span_ns / 64 + HD_NS_PER_MS) {
         drop_last_turn(m, s, c);
@@ -151,7 +154,7 @@ void hd_totals_publish(struct hd_monitor *m) {
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         hd_totals_add(m, &sum, hd_monitor_look_state(m, w));
     }
-    /* the record has fewer buckets: its last one has all longer turns */
+    /* the record has fewer buckets, so its last bucket counts all longer turns */
     for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) {
         sum.histogram[HD_TURN_BUCKETS - 1] += sum.histogram[b];
     }
@@ -181,7 +184,7 @@ void hd_totals_check_budget(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
-        /* m->ended has the pauses of the watches that have ended */
+        /* only open watches are added here, because m->ended already has the pauses of ended watches */
         if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) {
             pause_ns += hd_monitor_look_state(m, w)->target.cost.pause_total_ns;
         }

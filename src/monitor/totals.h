@@ -8,14 +8,14 @@
 
 #include "monitor/state.h"
 
-/* Adds to `sum` what a watch has counted so far. */
+/* Adds what this watch has counted so far to `sum`. */
 void hd_totals_add(struct hd_monitor *m, struct hd_totals *sum, struct hd_look_state *s);
 
 /* Stores in the record the sums of all watches, including those that have ended. */
 void hd_totals_publish(struct hd_monitor *m);
 
-/* Call it after each look: does hd_totals_publish once a second. If `all_idle` is true it does so at each
- * look, since the monitor may sleep for long now. */
+/* Call it after each look. Calls hd_totals_publish once a second. If `all_idle` is true, calls it each
+ * time, since the monitor may sleep for long after this look. */
 void hd_totals_publish_when_due(struct hd_monitor *m, bool all_idle);
 
 /* Compares the cost of watching so far with the budget, once a second. */

@@ -8,9 +8,9 @@
 #include "monitor/send.h"
 #include "monitor/totals.h"
 
-/* Whether the loop of a new watch has no launch. In the library, that is the case if another loop has ended
- * the launch before. In the preload the result is false, because the recogniser finds out later which loop
- * launches. */
+/* Returns whether the loop of a new watch has no launch. In the library, it has none if another loop has
+ * ended the launch before. In the preload the result is false, because the recogniser finds out later
+ * which loop launches. */
 static bool is_launched(const struct hd_monitor *m) {
     return !m->run->settings.deferred &&
            atomic_load_explicit(&m->run->record->turns.launch_ns, memory_order_relaxed) != 0;
@@ -29,9 +29,10 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
     hd_limits_look_often(m, w);
     atomic_store_explicit(&w->loop.ns_per_tick_32, m->run->clock.ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&w->worker.changed_ns, 0, memory_order_relaxed);
-    /* an error does not matter here, because the captures find out which files are not open */
+    /* an error is ignored, because the captures find out which files are not open */
     hd_target_open(&s->target, hd_loop_thread(&w->loop));
-    /* the exchange fails if the watch is LEAVING already, and its thread waits until the watch is closed */
+    /* If the exchange fails, the watch is LEAVING already: the monitor soon closes it, because its thread
+     * waits for that. */
     uint32_t still_new = HD_WATCH_NEW;
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_sampling_take(m, s, HD_MSG_DRY);
@@ -42,8 +43,9 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
 void hd_watches_close(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_look_state *s = hd_monitor_look_state(m, w);
     hd_look_last(m, s);
-    atomic_store_explicit(&w->loop.flags, 0, memory_order_seq_cst); /* so that no mark wakes the monitor */
-    if (s->target.watched) {                                        /* false: the watch was never opened */
+    /* cleared, so that no mark of this loop wakes the monitor */
+    atomic_store_explicit(&w->loop.flags, 0, memory_order_seq_cst);
+    if (s->target.watched) { /* false: the watch was never opened */
         hd_totals_add(m, &m->ended, s);
         hd_target_close(&s->target);
     }
@@ -69,7 +71,8 @@ void hd_watches_close_all(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = HD_WATCH_NEW;
-        /* for a watch that is NEW, the thread that has added it may be quicker and take the watch back */
+        /* A watch that is NEW may be taken back by the thread that has added it. If that thread is
+         * quicker, the exchange fails, and the watch is free. */
         if (atomic_compare_exchange_strong(&w->use, &use, HD_WATCH_LEAVING) || use >= HD_WATCH_NEW) {
             hd_watches_close(m, w);
         }

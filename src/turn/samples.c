@@ -14,9 +14,9 @@
 /* The time that one sample is charged for, and the thread's scheduling statistics in that time. */
 struct span {
     uint64_t ns;
-    /* length of the span's last part: from when `from` was read to when `to` was read */
+    /* the length of the span's last part, from the read of `from` to the read of `to` */
     uint64_t covered_ns;
-    const struct hd_sched *from; /* statistics at the start of that last part; NULL: not known */
+    const struct hd_sched *from; /* statistics at the start of the last part; NULL: not known */
     const struct hd_sched *to;   /* statistics at the end of the span; NULL: not known */
     uint8_t end_state;           /* enum hd_run_state of the thread at the end of the span */
 };
@@ -61,14 +61,15 @@ static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struc
     hd_cause_add(&s->sums, probe);
 }
 
-/* Charges between_ns to the wait that the newest blocked sample found (s->blocked). Without a blocked
- * sample, the time stays in the total and belongs to no kind of cause. */
+/* Charges between_ns to the wait that the newest blocked sample found (s->blocked). If no sample found the
+ * thread blocked, between_ns stays in the total of all causes, and belongs to no cause. */
 static void weigh_between(struct hd_turn_samples *s) {
     if (s->between_ns > 0 && s->blocked.for_ns > 0) {
         struct hd_probe probe = s->blocked;
         probe.for_ns = s->between_ns;
         probe.cpu_ns = probe.delay_ns = 0;
-        s->sums.total_ns -= s->between_ns; /* because hd_cause_add adds this time to the total again */
+        /* subtracted here, because hd_cause_add adds this time to the total again */
+        s->sums.total_ns -= s->between_ns;
         hd_cause_add(&s->sums, &probe);
         s->between_ns = 0;
     }
@@ -80,8 +81,8 @@ static uint16_t entry_cut(uint32_t cut) {
     return cut < UINT16_MAX ? (uint16_t)cut : UINT16_MAX;
 }
 
-/* The process was stopped for longer than the newest sample counts: `ns` is the excess. So the stop began
- * before that sample. Takes `ns` back from the sample before the newest one. */
+/* The process was stopped for longer than the time of the newest sample: `ns` is the excess. So the stop
+ * began before that sample. Takes `ns` back from the sample before the newest one. */
 static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
     if (s->timeline.count > 1) {
         struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, s->timeline.count - 2);
@@ -92,9 +93,9 @@ static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
     }
 }
 
-/* Decides whether the timeline shows the thread as running or as waiting for a CPU. The sample saw only one
- * instant; the statistics cover the sample's whole time. Over many entries each state gets the share of
- * time that the statistics give it, so that the timeline agrees with the cause. */
+/* Decides whether the timeline shows the thread as running or as waiting for a CPU. The sample saw only
+ * one instant; the statistics cover the sample's whole time. Over many entries, each of the two states
+ * gets the share of time that it has in the statistics. So the timeline agrees with the sums by cause. */
 static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
     if (is_running(e->state)) {
         const struct hd_probe *known = &s->newest.probe;
@@ -106,9 +107,9 @@ static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e)
     }
 }
 
-/* Charges the newest sample for the time until `until_ns`, less the stops in that time. `excluded_ns`: the
- * length of all stops since the turn's start. `sched`, `end_state`: the thread's statistics and state at
- * `until_ns`. */
+/* Charges the newest sample for the time until `until_ns`, without the time for which the process was
+ * stopped. `excluded_ns`: for how long the process was stopped since the turn's start. `sched`,
+ * `end_state`: the thread's statistics and state at `until_ns`. */
 static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t excluded_ns,
                           const struct hd_sched *sched, uint8_t end_state) {
     struct hd_sample *newest = &s->newest;
@@ -133,8 +134,8 @@ static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t
     }
 }
 
-/* Charges the first sample also for the time before it, because its stack is the best guess. If the
- * statistics at the monitor's first look are known, they show for how much of that time the thread ran.
+/* Charges the first sample also for the time before it, because its stack is the best guess for that time.
+ * If the statistics at the monitor's first look at the turn are known, they show how long the thread ran.
  * Leaves out the time before the loop was watched, which belongs to no function. */
 static void charge_before_first(struct hd_turn *turn, uint64_t excluded_ns) {
     struct hd_turn_samples *s = &turn->samples;
@@ -228,7 +229,7 @@ void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer) {
             answer_entry(s, i, answer);
         }
     }
-    /* because the caller counted the answer as a sample of its own */
+    /* takes back one count of this stack, which the caller made when it added the stack to the tree */
     hd_tree_take_back(&s->tree, answer->leaf, 0);
 }
 

@@ -18,8 +18,8 @@ void hd_samples_add(struct hd_turn *turn, const struct hd_sample *sample, uint64
  * nothing and returns false. */
 bool hd_samples_differ(struct hd_turn *turn, const struct hd_sample *sample);
 
-/* The thread has answered a request for its stack late. Gives this stack to all samples since answer->at_ns
- * that have no stack. The caller must have just added the stack to the turn's tree. */
+/* Call it when the thread has answered a request for its stack late. Gives this stack to all samples since
+ * answer->at_ns that have no stack. The caller must have just added the stack to the turn's tree. */
 void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer);
 
 /* The turn ended at `at_ns`: charges the newest sample for the time until the end. If samples were taken

@@ -50,7 +50,7 @@ struct hd_turn *hd_turns_start(struct hd_turns *t, uint8_t slot, uint32_t genera
     return turn;
 }
 
-/* Adds the unseen time to totals only, because no sample shows a function or a cause for it. */
+/* Adds the unseen time only to the totals, because no sample shows a function or a cause for that time. */
 void hd_turn_add_unseen(struct hd_turn *turn, uint64_t unseen_ns) {
     turn->times.unseen_ns = unseen_ns;
     turn->samples.tree.time_ns = unseen_ns;
@@ -91,8 +91,9 @@ bool hd_turns_has_hang(const struct hd_turns *t) {
 _Static_assert((HD_TREE_POOL_NODES - STACK_MAX) / HD_TURNS_MAX > HD_TREE_DEPTH_MAX,
                "there is a node to fold");
 
-/* Folds a quarter of the tree's nodes. A timeline entry whose leaf was folded gets the leaf's caller
- * instead. The newest sample's leaf stays valid, because a fold keeps the newest stack. */
+/* Folds a quarter of the tree's nodes into their callers. If a timeline entry's leaf was folded, the entry
+ * gets the nearest caller that is left. The newest sample's leaf stays valid, because a fold keeps the
+ * newest stack. */
 static void fold(struct hd_turn_samples *s) {
     hd_tree_fold(&s->tree, s->tree.nodes / 4);
     for (uint32_t i = 0; i < hd_timeline_size(&s->timeline); i++) {
@@ -107,7 +108,7 @@ static bool has_room(const struct hd_turns *t, uint32_t count) {
 uint32_t hd_turns_add_stack(struct hd_turns *t, struct hd_turn *turn, const struct hd_frame *frames,
                             uint32_t count, uint64_t at_ns) {
     if (!has_room(t, count) && t->profile != NULL) {
-        /* because a hang's report matters more than a CPU report */
+        /* the CPU profile gives up its nodes first, because a hang's report matters more than a CPU report */
         hd_tree_fold(t->profile, t->profile->nodes);
     }
     for (unsigned tries = 0; tries < HD_TURNS_MAX && !has_room(t, count); tries++) {

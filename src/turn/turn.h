@@ -14,8 +14,8 @@
 #include "watch/message.h"
 
 #define HD_FRAMES_MAX 256 /* largest number of frames of one stack, functions of scripts not counted */
-/* The monitor follows HD_FOLLOWED_MAX turns. One more is for a turn that ended before the monitor first
- * saw it. */
+/* The worker follows at most HD_FOLLOWED_MAX turns for the monitor. One more is for a turn that ended
+ * before the monitor first saw it. */
 #define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1)
 
 /* The loop as it was at the start of the turn. Another loop may have the same slot by now. */
@@ -30,7 +30,7 @@ struct hd_turn_loop {
 /* The times of a turn. The turn ends at start_ns + excluded_ns + duration_ns. */
 struct hd_turn_times {
     uint64_t start_ns, start_wall_ns;
-    uint64_t unseen_ns; /* length of a launch's first part, before its loop was watched */
+    uint64_t unseen_ns; /* the length of a launch's first part, in which its loop was not watched yet */
     uint64_t duration_ns;
     uint64_t excluded_ns;    /* for how long the process was stopped during the turn */
     uint64_t process_cpu_ns; /* CPU time of the process when the turn was duration_ns old; 0: not known */
@@ -68,7 +68,7 @@ struct hd_sample {
     uint32_t cut;             /* the number of frames left out of a long stack */
     /* the number of frames, if the stack was read down to its outermost frame; otherwise 0 */
     uint32_t depth;
-    /* true: the thread waits in a thread pool, and another thread of the pool serves the loop */
+    /* true: the thread waits for work in a thread pool, and another thread of the pool serves the loop */
     bool served;
 };
 
@@ -97,11 +97,11 @@ struct hd_turn_samples {
     /* the probe of the newest sample that found the thread blocked; blocked.for_ns is 0 until there is such a
      * sample */
     struct hd_probe blocked;
-    /* time in which the thread was blocked between samples that found it running, and which is not charged to
-     * a wait yet */
+    /* the time in which the thread was blocked between samples that found it running; no wait is charged
+     * for this time yet */
     uint64_t between_ns;
-    /* for how long the thread waited for a CPU, less the time that the timeline already shows as a wait for a
-     * CPU */
+    /* for how long the thread waited for a CPU, minus the time for which the timeline already shows such a
+     * wait */
     int64_t starved_ns;
 };
 
@@ -117,11 +117,13 @@ struct hd_turn_threads {
 struct hd_turn_report {
     bool opened;      /* true once the report has an id, because the turn is a hang or a long frame */
     bool within_caps; /* true once the caps on the number of reports allow this report */
-    bool published;   /* true once readers may see the report, which then is no longer deferred */
+    bool published;   /* true once readers may see the report; until that time it is deferred */
     uint8_t id[HD_UUID_BYTES];
     uint64_t written_age_ns; /* the turn's age when the worker last wrote the report; 0: never written */
-    int marker;              /* descriptor + 1 of the fatal marker; 0: the turn has no marker */
-    /* descriptor + 1 of the mapped file with the duration: the marker itself, or a file in memory */
+    /* descriptor + 1 of the fatal marker, a file that shows an open hang after the process's end; 0: none */
+    int marker;
+    /* descriptor + 1 of the mapped file that has the hang's duration: the marker itself, or a file in
+     * memory */
     int mapped;
 };
 
@@ -142,7 +144,8 @@ struct hd_turn {
 struct hd_turns {
     struct hd_turn turn[HD_TURNS_MAX];
     struct hd_tree_pool pool;
-    /* the CPU profile's call tree, which loses its nodes if a turn needs them; NULL: there is no profile */
+    /* the call tree of the CPU profile; it gives up its nodes if a turn needs them; NULL: there is no
+     * profile */
     struct hd_tree *profile;
 };
 
