@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process has an id in each PID namespace, and stores the one of its own namespace in the record. The files
- * in /proc show which process has this id.
+ * A process has an id in each PID namespace that contains it, and stores the id of its own namespace in the
+ * record. The files in /proc show which process has this id.
  */
 #include "cli/settle/liveness.h"
 
@@ -16,8 +16,8 @@
 #include "cli/base/proc.h"
 #include "os/os.h"
 
-/* CLOCK_MONOTONIC and the boot clock are read one after the other, and a process's start time has steps of 10
- * ms. So the compared times may be wrong by this. */
+/* The code reads CLOCK_MONOTONIC and the boot clock one after the other, and a process's start time has steps
+ * of 10 ms. So the compared times may be wrong by up to this value. */
 #define SLACK_NS HD_NS_PER_S
 
 /* Returns the inode of a process's namespace of kind "pid" or "time". `pid`: a number or "self". 0: the
@@ -37,8 +37,8 @@ static bool has_owner_id(const char *pid, const struct hd_record *c) {
 }
 
 /* True: the process started after the owner's last sign of life, so the kernel has given the owner's id to
- * it. False also where the times are not known. The last sign's time on the boot clock is too late if the
- * machine was suspended since. So a wrong "true" is unlikely. */
+ * another process. False if a time is not known. If the machine was suspended since that sign, `last_ns` on
+ * the boot clock is too late. This error can only make the result false. */
 static bool is_reused_id(pid_t here, const struct hd_record *c) {
     char pid[16];
     uint64_t boot_ns, now_ns = hd_os_now_ns(), alive_ns = atomic_load(&c->status.alive_ns);
@@ -46,18 +46,18 @@ static bool is_reused_id(pid_t here, const struct hd_record *c) {
     snprintf(pid, sizeof pid, "%d", (int)here);
     uint64_t began_ns = proc_stat(here).started_boot_ns;
     return began_ns != 0 && hd_os.boot_clock(&boot_ns) == 0 && has_owner_id(pid, c) &&
-           /* only within one time namespace, since another one may have another boot clock */
+           /* compares only within one time namespace, since another namespace may have another boot clock */
            namespace_of(pid, "time") == namespace_of("self", "time") &&
            began_ns > last_ns + (boot_ns - now_ns) + SLACK_NS;
 }
 
 /* True: the process is a zombie, for which its parent has not called wait. The init process of a container
- * may never do so. False if only its main thread has ended, while other threads run. */
+ * may never call wait. False if only the process's main thread has ended, while its other threads run. */
 static bool is_dead(pid_t pid) {
     return proc_stat(pid).state == 'Z' && proc_number(pid, "Threads:", 10) <= 1;
 }
 
-/* Searches /proc for an owner that belongs to another PID namespace. 0: the owner is dead. */
+/* Searches /proc for the owner, which belongs to another PID namespace. 0: the owner is dead. */
 static pid_t find(const struct hd_record *c) {
     pid_t found = 0;
     DIR *dir = opendir("/proc");

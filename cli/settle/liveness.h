@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the process that owns a record, and checks whether this process is alive. Reads /proc.
+ * Finds the process that owns a record, and checks whether the owner is alive. Reads /proc.
  */
 #ifndef CLI_LIVENESS_H
 #define CLI_LIVENESS_H

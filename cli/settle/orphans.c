@@ -55,8 +55,8 @@ static bool is_ours(const struct hd_record *table) {
 }
 
 /* True: a program of the table is alive, although no process has the file's lock. Such a program is between
- * exec and taking the record, or it has outlived the runner that made this copy. The caller itself does not
- * count, because the program may have executed hangdog. */
+ * exec and taking the record, or it has outlived the runner that made this copy. The calling process itself
+ * does not count. It may be in the table, because the program may have executed hangdog. */
 static bool is_alive_unlocked(const struct hd_record *table) {
     for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
@@ -108,7 +108,7 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
         if (rc == 0) {
             report_fatal_hangs(table, spool, quiet);
         }
-        /* Stores the settled records, so that the next call settles only the others. */
+        /* Stores which records are settled, so that the next call settles only the rest. */
         if (rc != 0 && pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) {
             rc = -errno;
         }
@@ -121,7 +121,7 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
     return rc;
 }
 
-/* True: the file's owner is the one that new files of ours have in this spool. Makes a new file to compare,
+/* True: the file belongs to the same user as new files of ours in this spool. Makes a new file to compare,
  * since some file systems give all files, or root's files, another owner. */
 static bool is_own(const struct stat *st, const char *spool) {
     char made[5 * HD_RECORD_STRING], name[HD_SPOOL_NAME_BYTES];
@@ -153,8 +153,8 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
     }
     bool fits = (size_t)st.st_size == ORPHAN_TABLE_BYTES;
     struct hd_record *table = fits ? malloc(ORPHAN_TABLE_BYTES) : NULL;
-    /* A living program must find the lock free, so is_alive_unlocked comes before the lock. It comes again
-     * after the lock, because the table may have changed meanwhile. */
+    /* is_alive_unlocked runs before this call takes the lock, since a living program must find the lock free.
+     * It runs again after the lock, because the table may have changed meanwhile. */
     if (fits && table == NULL) {
         rc = -ENOMEM;
     } else if (read_table(fd, table) && !is_alive_unlocked(table) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
@@ -207,7 +207,7 @@ int settle_orphans(const char *spool, bool quiet) {
             failed = rc != 0 ? rc : failed;
         }
     }
-    /* After a failure the deferred reports stay, since a dead program's may still need settling. */
+    /* After a failure the deferred reports stay, since those of a dead program may still need settling. */
     if (failed == 0) {
         sweep_deferred(dir);
     }

@@ -14,9 +14,9 @@
 #define ORPHAN_SUFFIX ".record"
 
 /* Settles the record of each dead program, so that an open hang becomes a fatal hang. Unless `quiet`, prints
- * each fatal hang, and each file of another version of Hangdog. Removes deferred reports that are a month
- * old. Returns 0, or a negative errno value if some report could not be written. In this case the next call
- * tries again. */
+ * each fatal hang, and the name of each record file that another version of Hangdog wrote. Removes deferred
+ * reports that are a month old. Returns 0, or a negative errno value if some report could not be written. In
+ * this case the next call tries again. */
 int settle_orphans(const char *spool, bool quiet);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that never had a loop gets no line. While a run lasts, it locks the file by fcntl. The runner's
- * children do not inherit such a lock. A lock is also valid in another container and after a reboot, where a
- * pid is not. The runner opens the file after the program's start. So the start waits for no disk, and the
- * program inherits no descriptor.
+ * A program that never had a loop gets no line. While a run lasts, the runner locks the file by fcntl. The
+ * runner's children do not inherit such a lock. Unlike a stored pid, a lock stays correct in another
+ * container and after a reboot. The runner opens the file after the program's start. So the start waits for
+ * no disk, and the program inherits no descriptor.
  */
 #include "cli/settle/previous_run.h"
 
@@ -53,7 +53,7 @@ static bool is_same(const struct program_state *a, const struct program_state *b
 
 /* ---- the line --------------------------------------------------------------------------------- */
 
-/* Returns how the run before ended, by its line. NULL: the line has another form. */
+/* Returns how the previous run ended, by its line. NULL: the line has another form. */
 static const char *read_line(const char *line, const struct program_state *program) {
     static const char *const ends[] = {"clean", "crash", "fatal-hang", "killed", "out-of-memory"};
     char end[16], boot[BOOT_BYTES], now[BOOT_BYTES], *rest;
@@ -120,7 +120,8 @@ static bool lock(int fd) {
     return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-/* Opens and locks the file. `make`: a missing file is created. */
+/* Opens and locks the file. `make`: creates the file if it is missing. If the file is not ours or another run
+ * has the lock, p->fd becomes -1. */
 static void take(struct previous *p, bool make) {
     p->fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0), 0600);
     p->strange = p->fd < 0 ? errno != ENOENT : !is_ours(p->fd);
@@ -193,7 +194,7 @@ static const struct hd_record *last_of(const struct run_result *r, bool *loop_se
 }
 
 static bool is_crash(int by, bool hung) {
-    /* a signal of a watchdog, for example systemd's, that ends a program in a hang */
+    /* true: a watchdog, for example systemd's, ended the hung program by SIGABRT */
     bool watchdog = by == SIGABRT && hung;
     return !watchdog && (by == SIGSEGV || by == SIGBUS || by == SIGILL || by == SIGFPE || by == SIGABRT ||
                          by == SIGSYS || by == SIGTRAP);
@@ -204,7 +205,7 @@ static bool was_memory_short(const struct previous *p) {
 }
 
 /* Returns the word for how the run ended. If the kernel killed the program because memory was short, a hang
- * does not count: the short memory caused both. */
+ * does not count. The lack of memory caused both the hang and the end. */
 static const char *end_of(const struct previous *p, const struct run_result *r,
                           const struct hd_record *last) {
     if (!WIFSIGNALED(r->status)) {
@@ -223,14 +224,14 @@ void previous_note(struct previous *p, const struct run_result *r, unsigned repo
     char line[LINE_BYTES];
     bool loop_seen;
     const struct hd_record *last = last_of(r, &loop_seen);
-    /* A program that exits before it has a loop (--version) does not count as a run. A program that a signal
-     * ends counts, if there is a line. */
+    /* A program that exits before it has a loop, for example after --version, does not count as a run. A
+     * program that a signal ended counts even without a loop, if the file was there before. */
     bool counts = loop_seen || (p->fd >= 0 && WIFSIGNALED(r->status));
     if (counts && p->fd < 0 && !p->another) {
         if (p->strange) {
             unlink(p->path);
         }
-        /* If another run has made the file since, and has ended, this opens that file. */
+        /* If another run has made the file since this run's start, and has ended, this call opens it. */
         take(p, true);
     }
     if (p->fd >= 0) {

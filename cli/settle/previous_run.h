@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Remembers how a program's last run ended. For each app name the spool has a file with one line. On the
- * runner's main thread.
+ * Remembers how a program's last run ended. For each app name the spool has a file with one line. These
+ * functions run on the runner's main thread.
  */
 #ifndef CLI_PREVIOUS_RUN_H
 #define CLI_PREVIOUS_RUN_H
@@ -11,19 +11,19 @@
 #define PREVIOUS_LINE_BYTES 256
 
 struct previous {
-    const char *end; /* the report's word for how the run before ended; NULL: not known */
+    const char *end; /* the report's word for how the previous run ended; NULL: not known */
     char path[4 * HD_RECORD_STRING + 64];
     /* the file, which stays locked while this run lasts; -1: no file is open */
     int fd;
     bool another;                   /* true: another run with this app name lasts, and has the lock */
     bool strange;                   /* true: the file is not one of ours, or the open failed */
-    char line[PREVIOUS_LINE_BYTES]; /* the line that the run before left */
+    char line[PREVIOUS_LINE_BYTES]; /* the line that the previous run left */
     struct program_state {
         unsigned long long bytes, modified_ns;
     } program;
     uint64_t oom_kills;
-    /* The number of reporters that SIGKILL ended. When memory is short, the kernel kills the reporter
-     * first. */
+    /* The number of reporters that SIGKILL ended. When memory is short, the kernel kills the reporter before
+     * the program. So these kills do not show that the kernel killed the program. */
     unsigned reporters_killed;
 };
 
@@ -39,11 +39,11 @@ void previous_begin(struct previous *p);
  * run. */
 void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed);
 
-/* For a record that was settled after its runner died. Writes into the line that the program died in a
+/* Called for a record that was settled after its runner died. Writes into the line that the program died in a
  * hang. */
 void previous_note_fatal_hang(const char *spool, const char *name);
 
-/* For a run without a runner. Removes the line, since no process will store how this run ends. */
+/* Called for a run without a runner. Removes the line, since no process will store how this run ends. */
 void previous_forget(const char *spool, const char *name);
 
 #endif

@@ -21,7 +21,8 @@ static void check_state(_Atomic uint32_t *state, uint32_t count) {
     }
 }
 
-/* 4.5 years. So the sum of a histogram's buckets, or of two times, fits into a JSON integer. */
+/* The largest time or sum that a copy has: 4.5 years. With this limit the sum of a histogram's buckets, or of
+ * two times, fits into a JSON integer. */
 #define SUM_MAX ((uint64_t)INT64_MAX / 64)
 _Static_assert(HD_TURN_BUCKETS <= 64 && HD_FRAME_BUCKETS <= 64, "a sum of buckets is at most INT64_MAX");
 
@@ -42,8 +43,8 @@ static void check_name(char *name, size_t size) {
     }
 }
 
-/* Takes the session, the name and the start from the program's record. A child, and a program after exec,
- * have values of their own. */
+/* Takes the session, the name and the start from the program's record, since a child, and a program after
+ * exec, have values of their own. */
 static void keep_own(struct hd_record_options *to, const struct hd_record_options *own) {
     memcpy(to->session, own->session, sizeof to->session);
     check_id(to->session);
@@ -117,7 +118,8 @@ void record_copy(struct hd_record *to, const struct hd_record *from, const struc
     memcpy(to, from, sizeof *to);
     struct hd_record_options own = to->options;
     uint8_t of_child;
-    /* Read as a byte, because the program may store any value, and a bool must be 0 or 1. */
+    /* The code reads `of_child` as a byte, because the program may store any value, and a bool must be 0 or
+     * 1. */
     memcpy(&of_child, &own.of_child, sizeof of_child);
     to->magic = HD_RECORD_MAGIC;
     to->bytes = sizeof *to;

@@ -22,7 +22,7 @@
 #include "record/uuid.h"
 
 #define STACK_BYTES (256u * 1024)
-/* the shortest time between updates: a tenth of the shortest hang, 500 ms */
+/* The shortest time between updates: 50 ms, a tenth of the duration of the shortest hang (500 ms). */
 #define UPDATE_MIN_NS (50 * HD_NS_PER_MS)
 #define UPDATE_MAX_NS HD_NS_PER_S
 /* The time between updates is the hang's duration divided by this number. So the copy lacks at most a
@@ -38,7 +38,7 @@ static void path_of(const struct hd_record_options *decided, const char *suffix,
 
 /* Opens the file only for reading, so that the disk can be made read-only while a hang is open. Locks the
  * file, to show other runs that the program lives. Some file systems lock only files that are open for
- * writing, so the second mode is tried. */
+ * writing. For these the function tries O_RDWR. */
 static int lock_for_reading(const char *path) {
     static const int modes[] = {O_RDONLY, O_RDWR};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -89,11 +89,12 @@ static bool has_open_hang(const struct hd_record *c) {
     return atomic_load(&c->owner.pid) != 0 && (open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED);
 }
 
-/* Copies record `i` into the file. If not `open`, the copy has no owner, and is not settled. The caller
- * always copies record 0, because it has the file's version. */
+/* Copies record `i` into the file. If not `open`, the copy of the record has no owner, so no run settles it.
+ * The caller always copies record 0, because that record has the file's version. */
 static void copy_one(struct record_mirror *m, int fd, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
-    m->copy.options.exec_mode = 1; /* so that the next run settles the file, as after a run with --exec */
+    /* marks the copy like the file of a run with --exec, so that the next run settles it */
+    m->copy.options.exec_mode = 1;
     atomic_store(&m->copy.runner.mirrored_ns, now);
     if (!open) {
         atomic_store(&m->copy.owner.pid, 0);

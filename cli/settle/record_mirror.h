@@ -16,8 +16,9 @@ struct record_mirror {
     const struct hd_record *records;         /* shared with the program */
     const struct hd_record_options *decided; /* the options that the runner set */
     _Atomic uint32_t wakes;                  /* futex word: the number of changes of the spool */
-    int fd;                                  /* the copy, locked; -1: there is no copy */
-    bool copied[HD_RECORDS];                 /* true: the file has record [i] */
+    /* descriptor of the copy's file, which is locked; -1: there is no copy */
+    int fd;
+    bool copied[HD_RECORDS]; /* true: the copy's file has record [i] */
     struct hd_record copy;
 };
 
@@ -26,8 +27,8 @@ struct record_mirror {
 void record_mirror_start(struct record_mirror *m, const struct hd_record *records,
                          const struct hd_record_options *decided);
 
-/* Called when the spool has changed, maybe by the report of a hang. Lets the thread update the copy. Any
- * thread. */
+/* Called on any thread when the spool has changed, maybe by the report of a hang. Wakes the copy's thread,
+ * which then updates the copy. */
 void record_mirror_wake(struct record_mirror *m);
 
 /* Called by the runner after settling. Removes the copy that a reporter has left. */

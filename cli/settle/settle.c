@@ -46,13 +46,13 @@ static void path_of(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES], 
     snprintf(path, 4096, "%s/%s", spool_folder(c->options.spool), name);
 }
 
-/* The path of the report of the hang that was open when the program ended. */
+/* Makes the path of the report of the hang that was open when the program ended. */
 static void path_of_open(const struct hd_record *c, enum hd_spool_file what, char path[4096]) {
     path_of(c, c->open.hang_id, what, path);
 }
 
-/* True: a report of another run has this id, so the file must stay unchanged. The program can store any id in
- * its record. */
+/* True: a report of another run has this id. The program can store any id in its record, but must not change
+ * another run's report. */
 static bool is_of_another_run(const struct hd_record *c, const uint8_t id[HD_UUID_BYTES]) {
     char path[4096], session[37];
     path_of(c, id, HD_SPOOL_REPORT, path);
@@ -78,7 +78,7 @@ static void uncount(struct hd_record *c, const json_t *report) {
 }
 
 /* Removes a deferred report. If its hang is the longest so far, stores the report in `dropped` for the
- * summary. False: there is no such file. */
+ * summary. False: the file does not exist or cannot be removed. */
 static bool drop(struct hd_record *c, const char *path, struct settle_dropped *dropped) {
     struct problem why;
     json_t *report = report_load(path, &why);
@@ -97,10 +97,11 @@ static bool drop(struct hd_record *c, const char *path, struct settle_dropped *d
     return true;
 }
 
-/* Drops the open hang if its thread had no loop yet, or only a doubtful one (HD_RECORD_LOOP_DOUBTFUL). */
+/* Drops the open hang if its thread had no loop yet, or if the loop was less than likely
+ * (HD_RECORD_LOOP_LIKELY). */
 static void drop_open_hang(struct hd_record *c, struct settle_dropped *dropped) {
     char path[4096];
-    /* In a launch the thread has no loop, so `loop` may be another thread's. */
+    /* In a launch the thread has no loop, so `loop` may describe another thread's loop. */
     bool launch = atomic_load(&c->open.is_launch) != 0;
     if (atomic_load(&c->open.state) != HD_RECORD_HANG_LASTS ||
         (!launch && atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY)) {
@@ -117,15 +118,15 @@ static int is_deferred(const struct dirent *e) {
     return hd_spool_what(e->d_name) == HD_SPOOL_DEFERRED;
 }
 
-/* If `loop_seen`, publishes the deferred reports of a session; otherwise drops them. Follows the order of
- * ids, which is the order of the hangs, since the reporter prints reports in this order. Returns 0 or the
- * last negative errno value. */
+/* If `loop_seen`, publishes the deferred reports of a session; otherwise drops them. Handles them in the
+ * order of their ids, which is the order of the hangs, since the reporter prints reports in this order.
+ * Returns 0 or the last negative errno value. */
 static int settle_deferred(struct hd_record *c, const char *session, bool loop_seen,
                            struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     struct dirent **found = NULL;
-    /* If the scan fails, `count` is -1. The write of the session report then fails too, and counts the
-     * failure. */
+    /* If the scan fails, `count` is -1. That failure is not counted here, because the write of the session
+     * report then fails, too, and is counted. */
     int count = scandir(spool, &found, is_deferred, alphasort), rc = 0;
     for (int i = 0; i < count; i++) {
         char from[4096], to[4096];
@@ -157,14 +158,15 @@ static void add_to(_Atomic uint64_t *sum, uint64_t more) {
     atomic_store(sum, more > INT64_MAX || all > INT64_MAX - more ? INT64_MAX : all + more);
 }
 
-/* Counts a hang that the process could not count, because it ended first. */
+/* Counts a hang that the process could not count, because the process ended first. */
 static void count(struct hd_record *c, uint64_t duration_ns) {
     add_to(&c->hangs.count, 1);
     add_to(&c->hangs.total_ns, duration_ns);
 }
 
-/* Counts an open hang that has no report, and a spool failure as the reason. Skips the hang of a launch,
- * because a program that never had a loop has no launch. */
+/* Counts an open hang that has no report, and counts the missing report as a spool failure. Skips a hang that
+ * has ended, and one whose loop was less than likely. Also skips the hang of a launch, because no loop
+ * followed that launch. */
 static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
     bool known =
         atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY && atomic_load(&c->open.is_launch) == 0;
@@ -189,9 +191,10 @@ static void set_signal(json_t *report, int death) {
     }
 }
 
-/* Returns the time from the monitor's last look, which is in the record, to the end of the process. Looks are
- * at most 1.5 intervals apart; in a long hang a twentieth of the hang's duration, at most 1 s. If more time
- * has passed, a signal stopped the process or it died slowly. In this case returns 0. */
+/* Returns the time from the monitor's last look, which is in the record, to the end of the process. Two looks
+ * are at most 1.5 intervals apart. In a long hang they are a twentieth of the hang's duration apart, at most
+ * 1 s. If more time has passed, a signal stopped the process or the process died slowly. In this case the
+ * function returns 0. */
 static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     uint64_t duration_ns = atomic_load(&c->open.duration_ns);
     uint64_t looked_ns = atomic_load(&c->open.since_ns) + duration_ns;
@@ -201,8 +204,8 @@ static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     return ended_ns > looked_ns && ended_ns - looked_ns < most_ns ? ended_ns - looked_ns : 0;
 }
 
-/* Completes the report of the open hang by values of the record, which are newer. `ended_ns`: the time when
- * the process ended; 0: not known. Returns 0 or a negative errno value. */
+/* Completes the report of the open hang by the record's values, which are newer than the report's.
+ * `ended_ns`: the time when the process ended; 0: not known. Returns 0 or a negative errno value. */
 static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     char path[4096];
     struct problem why;
@@ -219,13 +222,14 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
                                  : atomic_load(&c->open.duration_ns) + since_last_look(c, ended_ns);
     if (report == NULL) {
         count_lost(c, ended, died, duration_ns);
-        return 0; /* no failure, because a later call would find no report either */
+        return 0; /* returns no error, because a later call would find no report either */
     }
     if (json_is_true(json_object_get(report, "complete"))) {
         json_decref(report);
         return 0;
     }
-    /* The report may have samples that are newer than the monitor's last look. */
+    /* The report may have samples that are newer than the monitor's last look. In this case its duration is
+     * the longer one, and counts. */
     uint64_t shown_ns = duration_of(report);
     duration_ns = !ended && shown_ns > duration_ns ? shown_ns : duration_ns;
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
@@ -237,11 +241,11 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
     }
     int rc = replace_open(c, report);
     json_decref(report);
-    /* If the hang had ended, the process may have counted the failure already. */
+    /* If the hang had ended, the process may itself have counted the failed write of this report. */
     if (!ended || atomic_load(&c->losses.spool_failures) == 0) {
         count_failure(c, rc);
     }
-    if (rc == 0) { /* so that a second settling changes nothing */
+    if (rc == 0) { /* changes the state, so that a second settling changes nothing */
         atomic_store(&c->open.state, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
     if (!ended && (rc == 0 || c->options.exec_mode == 0)) {
@@ -279,7 +283,8 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
                                .cpu_percent = -1,
                                .monitor = &cost,
                                .session = &s};
-    /* If the id has no version, the process has not started to write the session report. */
+    /* If the stored id has no version, the process has not started to write its session report. In this case
+     * the report gets a new id, as it does if another run's report has the stored one. */
     if (c->open.session_id[6] == 0 || is_of_another_run(c, c->open.session_id)) {
         hd_uuid_make_session(c->open.session_id, c->options.started_wall_ns + s.used_ns);
     }
@@ -292,7 +297,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
 }
 
 /* Adds a record to the first one, because the summary covers all programs that the process executed. `last`:
- * `c` is the record of the last of them, and its status counts. */
+ * `c` is the record of the last program, whose status the first record gets. */
 static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (last) {
         atomic_store(&sum->status.attached, atomic_load(&c->status.attached));
@@ -313,8 +318,8 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
 }
 
 /* Settles one record. `death`: how the process ended. `ended_ns`: the time of the end; 0: not known.
- * `used_ns`: for the session report. Returns 0, or a negative errno value if some report could not be
- * written. */
+ * `used_ns`: the program's time of use, for the session report. Returns 0, or a negative errno value if some
+ * report could not be written. */
 static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
                   const char *previous_end, struct settle_dropped *dropped) {
     char session[37];
@@ -324,7 +329,7 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
     drop_open_hang(c, dropped);
     int deferred = settle_deferred(c, session, likely, dropped), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : deferred;
-    /* With --exec a later call settles again after a failure, and writes the session report. */
+    /* If a report fails with --exec, a later call settles the record again, and writes the session report. */
     if (loop_seen && (rc == 0 || c->options.exec_mode == 0)) {
         rc = write_session(c, used_ns, previous_end);
     }
@@ -336,8 +341,8 @@ static uint64_t used_until(struct hd_record *c, uint64_t until_ns) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-/* Returns the time of use up to the last sign of life in the record, because only a parent knows when a
- * process ended. */
+/* Returns the time of use up to the last sign of life in the record, or up to the exec that replaced the
+ * program. The true end may be unknown, because only a parent knows when a process ended. */
 static uint64_t recorded_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->owner.superseded_ns);
     return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->status.alive_ns));
@@ -352,7 +357,8 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
         if (owner == 0 || (of_child && !superseded && liveness_pid(c) != 0)) {
             continue; /* a living process settles its own reports */
         }
-        /* Only the parent knows how a child ended. A program that exec replaced counts as ended by itself. */
+        /* The runner does not know how a child of the program ended, since only the child's parent knows. A
+         * program that exec replaced counts as ended by itself. */
         int death = !superseded && of_child          ? DEATH_UNKNOWN
                     : last && WIFSIGNALED(r->status) ? WTERMSIG(r->status)
                                                      : BY_ITSELF;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finishes the reports of a watched program that has ended: deferred reports, the report of an open hang, and
- * the session report. Runs in the runner; for a program without a runner, in the next run. Writes into the
- * spool.
+ * the session report. This runs in the program's runner. If the program had no runner, it runs in the runner
+ * of the next run. Writes into the spool.
  */
 #ifndef CLI_SETTLE_H
 #define CLI_SETTLE_H
@@ -14,23 +14,25 @@
 
 #define SETTLE_TEXT_BYTES (256u * 1024)
 
-/* Deferred reports that were dropped, because their loop was less than likely (HD_RECORD_LOOP_LIKELY) at the
- * end. Has no pointers, so that it can be in shared memory. */
+/* The deferred reports that were dropped, because at the end their loop was less than likely
+ * (HD_RECORD_LOOP_LIKELY). The struct has no pointers, so that it can be in shared memory. */
 struct settle_dropped {
     uint32_t count;
     uint64_t longest_ns; /* the duration of the longest hang that was dropped */
-    size_t bytes;        /* the size of `text`, the report of that hang; 0: the report was too long */
+    /* the size of `text`, the report of the longest dropped hang; 0: the report was too long */
+    size_t bytes;
     char text[SETTLE_TEXT_BYTES];
 };
 
 /* Publishes or drops deferred reports, and writes the session report. Turns an open hang into a fatal hang if
- * the program died in it. `previous_end`: the report's word for how the run before ended; NULL: not known. */
+ * the program died in it. `previous_end`: the report's word for how the previous run ended. NULL: not known.
+ * */
 void settle_run(const struct run_result *r, const char *previous_end, struct settle_dropped *dropped);
 
-/* Does the same for a dead program without a runner. `spool`: the folder of the record's file, which may have
- * had another path in the program. How the program ended is not known, so an open hang counts as fatal unless
- * the monitor had stopped. Returns 0, or a negative errno value if a write failed. In this case a later call
- * can do the rest. */
+/* Settles the records of a dead program without a runner, as settle_run does. `spool`: the folder of the
+ * record's file, which may have had another path in the program. How the program ended is not known, so an
+ * open hang counts as fatal unless the monitor had stopped. Returns 0, or a negative errno value if a write
+ * failed. In this case a later call can do the rest. */
 int settle_orphan(struct hd_record *table, const char *spool);
 
 #endif

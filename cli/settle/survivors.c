@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * If the program forked a process, this process has the first page of the run's memory file mapped. After an
- * exec it no longer has the mapping, and does not count.
+ * A process that the program forked has the first page of the run's memory file mapped. After an exec that
+ * process no longer has the mapping, and does not count as a survivor.
  */
 #include "cli/settle/survivors.h"
 
@@ -30,7 +30,8 @@ static bool maps(pid_t pid, const struct stat *record) {
     snprintf(which, sizeof which, "%02x:%02x %llu ", major(record->st_dev), minor(record->st_dev),
              (unsigned long long)record->st_ino);
     while (file != NULL && !found && getline(&line, &room, file) > 0) {
-        const char *at = line; /* the line has addresses, mode, offset, device and inode, path */
+        /* a line of `maps` has the fields addresses, mode, offset, device and inode, path */
+        const char *at = line;
         for (unsigned field = 0; field < 3 && *at != '\0'; field++) {
             at += strcspn(at, " ");
             at += *at == ' ';
@@ -60,7 +61,8 @@ static pid_t find(const struct hd_record *table, const struct stat *record, pid_
     uint64_t started = proc_stat(own).started_boot_ns;
     for (const struct dirent *e; dir != NULL && pid == 0 && (e = readdir(dir)) != NULL;) {
         pid_t at = (pid_t)strtol(e->d_name, NULL, 10);
-        /* Skips processes older than the runner, since a read of `maps` locks a process's memory map. */
+        /* Skips processes older than the runner: the program cannot have forked them, and a read of `maps`
+         * locks a process's memory map. */
         if (at > 0 && at != own && at != reporter && proc_stat(at).started_boot_ns >= started &&
             maps(at, record) && !is_in_table(table, at)) {
             pid = at;
@@ -77,7 +79,7 @@ pid_t survivors_find(const struct run_result *r, pid_t reporter) {
     if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record, reporter) == 0) {
         return 0;
     }
-    /* waits, because many children end soon after their parent, as in a double fork */
+    /* The runner waits, because many children end soon after their parent, as in a double fork. */
     usleep(END_WAIT_MS * 1000);
     return find(r->record, &record, reporter);
 }

@@ -31,7 +31,8 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     char text[37];
     hd_uuid_text(t->decided->session, text);
     bool is = strcmp(text, session) == 0;
-    /* A child has a session of its own, so its report may have one of these sessions. */
+    /* A child of the program has a session of its own. So a child's report has the session of one of the
+     * other records. */
     for (unsigned i = 1; !is && i < HD_RECORDS; i++) {
         uint8_t id[HD_UUID_BYTES];
         memcpy(id, t->records[i].options.session, sizeof id);
@@ -41,7 +42,7 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     return is;
 }
 
-/* True: a UUID of version 7. The id becomes a file's name, so any other text is dangerous. */
+/* True: `id` is a UUID of version 7. The id becomes a file's name, so any other text is dangerous. */
 static bool is_id(const char *id) {
     static const char form[] = "xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx";
     for (size_t i = 0; i < sizeof form; i++) {
@@ -130,7 +131,7 @@ void take_reports_end(struct take_reports *t) {
     if (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL) {
         take_one(t);
     }
-    /* Closes the outbox: a child that survives finds it in use. */
+    /* Closes the outbox: a surviving child finds it in use, and so puts no report into it. */
     uint32_t empty = HD_OUTBOX_EMPTY;
     atomic_compare_exchange_strong(&t->outbox->state, &empty, HD_OUTBOX_FILLING);
 }

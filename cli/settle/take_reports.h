@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes reports from the outbox (record/outbox.h) and writes them into the spool. They come from a watched
- * process that has no right to write into the spool. The program can write every byte of them. So a report
- * must be of this run, and can replace only a report of this run.
+ * Takes reports from the outbox (record/outbox.h) and writes them into the spool. The reports come from a
+ * watched process that has no right to write into the spool. The program can write every byte of a report. So
+ * a report must be of this run, and can replace only a report of this run.
  */
 #ifndef CLI_TAKE_REPORTS_H
 #define CLI_TAKE_REPORTS_H
@@ -12,7 +12,7 @@
 
 #include "record/record.h"
 
-/* the most new reports of one run; more would displace the reports of other runs */
+/* the most new reports of one run; the spool is limited, so more would displace other runs' reports */
 #define TAKE_REPORTS_MAX 100
 
 struct take_counts {
@@ -30,8 +30,8 @@ struct take_reports {
 
 void take_reports_init(struct take_reports *t, struct hd_record *records,
                        const struct hd_record_options *decided, struct take_counts *counts);
-/* Starts a thread of the reporter, which takes reports until the reporter ends. `t` must stay valid until
- * then. If the thread cannot start, such reports are lost. */
+/* Starts a thread of the reporter, which takes reports until the reporter ends. `t` must stay valid until the
+ * reporter ends. If the thread cannot start, the reports in the outbox are lost. */
 void take_reports_start(struct take_reports *t);
 /* Called by the runner after the program's end. Waits up to 2 s until the reporter has taken the last report;
  * if it has not, takes the report. After that closes the outbox. */

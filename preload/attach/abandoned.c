@@ -33,7 +33,8 @@ bool hd_attach_has_abandoned(void) {
     return false;
 }
 
-/* A worker that is busy ends within ABANDONED_NS. A worker that a disk blocks may not. */
+/* A busy worker ends within ABANDONED_NS. A worker that a disk blocks may live longer, so the time to wait is
+ * limited. */
 void hd_attach_wait_for_abandoned(void) {
     uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
     while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {

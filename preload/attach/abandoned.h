@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Abandoned threads: threads of Hangdog that a stop has left alive, because a disk blocks them or because
- * they are about to end. On the program's threads.
+ * they are about to end. These functions run on the program's threads.
  */
 #ifndef HD_ABANDONED_H
 #define HD_ABANDONED_H

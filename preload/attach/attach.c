@@ -57,14 +57,14 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
     hd_wait_hooks = (struct hd_wait_hooks){.first_wait = first_wait};
     hd_wait_table_self = t;
     hd_named_init(r);
-    (void)hd_attach_has_same_root(); /* stores the root folder, since it is the first call */
+    (void)hd_attach_has_same_root(); /* the first call stores the root folder; later calls compare with it */
     if (t == NULL) {
         atomic_store(&r->status.unwatched, HD_UNWATCHED_FAILED);
     } else if (needs_single_threaded || hd_main_program_imports(names, sizeof names / sizeof names[0])) {
         set_phase(HD_ATTACH_AT_FIRST_WAIT, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();
     } else if (r->options.of_child != 0 && r->options.exec_mode == 0) {
-        /* Most children end soon and never wait. So their watch starts at the first wait. */
+        /* Most children end soon and never wait. So the watch of a child starts at its first wait. */
         set_phase(HD_ATTACH_AT_FIRST_WAIT, HD_UNWATCHED_NO_WAIT);
     } else {
         atomic_store(&hd_attach_state.phase, HD_ATTACH_STARTING);
@@ -114,7 +114,8 @@ static bool claim_start(void) {
     }
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &phase, HD_ATTACH_STARTING)) {
         if (phase != HD_ATTACH_STARTING) {
-            /* A forked child that is not followed: without a table, its later waits skip this function. */
+            /* This process is not watched any more, or is a forked child that is not followed. Without a wait
+             * table, later waits of this thread skip this function. */
             hd_wait_table_self = NULL;
         }
         return false;

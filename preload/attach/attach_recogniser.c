@@ -5,7 +5,8 @@
 #include "preload/waits/recognition.h"
 
 static struct hd_record *record;
-/* enum hd_record_certainty of the best known loop of all named threads. Only the worker uses it. */
+/* The certainty (enum hd_record_certainty) of the best known loop of all named threads. Only the worker uses
+ * this variable. */
 static uint32_t named_known;
 
 static bool is_due(void *main_waits, uint64_t now_ns) {

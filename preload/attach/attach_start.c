@@ -59,8 +59,8 @@ static void fill_settings(const struct hd_record_options *o, struct hd_settings 
 
 /* ---- the main thread ------------------------------------------------------------------------- */
 
-/* The kernel puts the path of the executed file above all frames of the main thread. So this address is above
- * them. */
+/* Returns an address above all frames of the main thread: the kernel puts the path of the executed file
+ * there. */
 static uint64_t main_stack_top(void) {
     return getauxval(AT_EXECFN);
 }
@@ -77,9 +77,9 @@ static void watch_main_thread(struct hd_run *run, struct hd_wait_table *t, uint6
     hd_wait_table_self = hd_attach_state.waits = t;
 }
 
-/* Runs when the main thread calls pthread_exit. The program's other threads are not watched any more. Our
- * threads must end first, since libc calls exit on the last thread. Our threads have a private descriptor
- * table, in which the program's exit handlers would find no descriptors. */
+/* Runs when the main thread calls pthread_exit. Ends our threads, and so the watches of the other threads.
+ * Otherwise one of ours could be the last thread, on which libc calls exit. Our threads have a private
+ * descriptor table, so the program's exit handlers would find no descriptors there. */
 static void main_thread_ends(void *unused) {
     (void)unused;
     hd_wait_table_self = NULL;
@@ -95,7 +95,8 @@ static void stop_at_exit_of_main_thread(void) {
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* Ends the watch before it has started. Closes our descriptor, since none may stay among the program's. */
+/* Ends the watch before it has started. Closes our descriptor of the record file, since none of our
+ * descriptors may stay in the program's table. */
 static void give_up(enum hd_unwatched why) {
     atomic_store(&hd_attach_state.phase, HD_ATTACH_NEVER);
     atomic_store(&hd_attach_state.record->status.unwatched, why);
@@ -114,7 +115,8 @@ static void store_rights(void) {
 }
 
 void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
-    /* Static, because the stack is too small if a coroutine makes the first wait. */
+    /* The settings are static, because a coroutine may make the first wait, and its stack is too small for
+     * them. */
     static struct hd_settings settings;
     struct hd_record *r = hd_attach_state.record;
     struct hd_attach_restarts *restarts = &hd_attach_state.restarts;
@@ -123,7 +125,8 @@ void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
     struct hd_run *run;
     const struct hd_ports ports = {.recogniser = hd_attach_recogniser(t, r),
                                    .exceeds = hd_attach_end_on_monitor};
-    /* The program has changed its root folder, so the spool's path means another folder. No watch starts. */
+    /* The program has changed its root folder, so the spool's path now means another folder. For this reason
+     * no watch starts. */
     if (!hd_attach_has_same_root()) {
         give_up(HD_UNWATCHED_ROOT);
         return;

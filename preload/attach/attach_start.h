@@ -9,7 +9,7 @@
 
 /* Starts the watch of the main thread, whose wait table is `t`. The main thread calls this in phase STARTING.
  * The current turn began at `start_ns`. The phase becomes WATCHED. If the start fails, the phase becomes
- * NEVER, and the record gets the reason. May allocate and changes errno. */
+ * NEVER, and the record gets the reason. May allocate, and may change errno. */
 void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns);
 
 #endif

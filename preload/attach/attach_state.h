@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The state of this process's watch, which the files of this room share. Its functions find out in which
- * process a call runs. Any thread; async-signal-safe; no allocation.
+ * The state of this process's watch, which the files of this room share. The functions here find out in which
+ * process they run. Any thread may call them. They are async-signal-safe and do not allocate.
  */
 #ifndef HD_ATTACH_STATE_H
 #define HD_ATTACH_STATE_H
@@ -9,19 +9,21 @@
 #include "preload/waits/wait_table.h"
 #include "record/record.h"
 
-/* The phases of a watch, in their order. A wait after an ended watch starts again from AT_FIRST_WAIT. The
- * main thread changes the phase. The monitor may also set ENDING or NEVER, and any thread NEVER. */
+/* The phases of a watch, in their order. When our threads have ended, but not for ever, the phase is
+ * AT_FIRST_WAIT again. The main thread changes the phase. The monitor may also set ENDING or NEVER, and any
+ * thread may set NEVER. */
 enum hd_attach_phase {
     HD_ATTACH_NO_RECORD,
     HD_ATTACH_AT_FIRST_WAIT, /* the main thread's next wait starts the watch */
     HD_ATTACH_STARTING,
     HD_ATTACH_WATCHED,
-    /* Our threads end by themselves. The main thread's next wait starts new ones. */
+    /* Our threads are ending by themselves. The main thread's next wait waits for their end and starts new
+     * ones. */
     HD_ATTACH_ENDING,
     HD_ATTACH_NEVER, /* this process is not watched any more */
 };
 
-/* Numbers and times of the starts and stops of this process's watch. */
+/* Counts and times of the starts and stops of this process's watch. */
 struct hd_attach_restarts {
     unsigned starts;
     unsigned lost_tables;   /* the number of wait tables that an abandoned worker may still use */
@@ -40,15 +42,15 @@ struct hd_attach_state {
 };
 extern struct hd_attach_state hd_attach_state;
 
-/* The alternate signal stack that the watch gave the main thread; the program does not see it. NULL: the
- * watch gave none. The kernel does not wipe this pointer in a forked child, since the child has the stack,
- * too. */
+/* The alternate signal stack that Hangdog gave the main thread. NULL: none. The kernel does not wipe this
+ * pointer in a forked child, since the child still has the stack. */
 extern void *hd_attach_alt_stack;
 
 /* Makes the calling process the one for which hd_attach_is_own returns true. */
 void hd_attach_set_own(void);
 
-/* False in a forked child, because the kernel has wiped our memory there. True in a vforked child. */
+/* False in a forked child, because the kernel has wiped our memory there. True in a vforked child, which
+ * shares our memory. */
 bool hd_attach_has_own_memory(void);
 /* True only in the watched process: false in a forked child and in a vforked one. */
 bool hd_attach_is_own(void);
@@ -58,7 +60,7 @@ bool hd_attach_is_vforked(void);
 bool hd_attach_is_child(void);
 
 /* True: a seccomp filter applies to a thread of the program, and could kill the program for a system call.
- * Then our code on the program's threads makes no system call. */
+ * While this is true, our code on the program's threads makes no system call. */
 bool hd_attach_is_filtered(void);
 
 /* True if threads of ours exist in phase `phase`. */
@@ -67,8 +69,8 @@ bool hd_attach_phase_has_threads(enum hd_attach_phase phase);
  * id yet. */
 int hd_attach_own_thread(void);
 
-/* The preload's wrapper of prctl, under a second name. If the program has a prctl of its own, it hides the
- * first name. */
+/* The preload's wrapper of prctl under a second name, for calls from the preload itself. If the program has a
+ * prctl of its own, that one hides the wrapper's first name. */
 int hd_own_prctl(int option, ...);
 
 #endif

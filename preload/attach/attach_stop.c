@@ -42,7 +42,7 @@ bool hd_attach_end_threads(void) {
     hd_record_file_keep();
     hd_wait_table_self = NULL; /* NULL until the stop has shown whether the worker still uses the table */
     struct hd_run *run = hd_run_current();
-    /* NULL: another thread's filter has ended the watch, or there was no memory for a watch. */
+    /* The watch is NULL if another thread's filter has ended it, or if there was no memory for it. */
     if (run != NULL && t->watch != NULL) {
         hd_watch_remove(run, t->watch);
     }
@@ -54,10 +54,11 @@ bool hd_attach_end_threads(void) {
         hd_attach_state.restarts.lost_tables++;
     }
     hd_watch_leave_stopped();
-    hd_named_forget(); /* after the stop, since until then more named threads could join this run */
+    hd_named_forget(); /* comes after the stop, since until the stop more named threads can join this run */
     hd_attach_state.securebits = -1;
     set_pause(began_ns);
-    uint32_t phase = atomic_load(&hd_attach_state.phase); /* NEVER if another thread has installed a filter */
+    /* the phase is NEVER if another thread has installed a seccomp filter */
+    uint32_t phase = atomic_load(&hd_attach_state.phase);
     if (hd_attach_phase_has_threads(phase)) {
         atomic_compare_exchange_strong(&hd_attach_state.phase, &phase,
                                        hd_wait_table_self != NULL ? HD_ATTACH_AT_FIRST_WAIT
@@ -68,7 +69,8 @@ bool hd_attach_end_threads(void) {
 
 void hd_attach_end_watch(enum hd_unwatched why) {
     if (hd_attach_own_thread() != 0) {
-        (void)hd_attach_stop(); /* the main thread still marks its turns after this, without effect */
+        /* the main thread still marks its turns when the watch has ended, without effect */
+        (void)hd_attach_stop();
         atomic_store(&hd_attach_state.phase, HD_ATTACH_NEVER);
         atomic_store(&hd_attach_state.record->status.unwatched, why);
     }
@@ -78,8 +80,8 @@ void hd_attach_before_filter(void) {
     if (hd_attach_is_filtered() || hd_attach_is_vforked()) {
         return;
     }
-    /* Also in a forked child: our handler would make system calls there at the child's signal, and the filter
-     * may kill for these. */
+    /* A forked child needs this call, too. There our handler would make system calls when the child gets the
+     * handler's signal, and the filter may kill the child for them. */
     hd_capture_signal_end();
     if (hd_attach_has_own_memory()) {
         if (hd_attach_phase_has_threads(atomic_exchange(&hd_attach_state.phase, HD_ATTACH_NEVER))) {
@@ -97,7 +99,7 @@ void hd_attach_end_on_monitor(bool filtered) {
     uint32_t watched = HD_ATTACH_WATCHED;
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &watched,
                                         filtered ? HD_ATTACH_NEVER : HD_ATTACH_ENDING)) {
-        return; /* a thread of the program ends the watch at the same time, so this does nothing */
+        return; /* a thread of the program ends the watch at the same time, so this function does nothing */
     }
     hd_attach_state.waits->watch = NULL;
     if (filtered) { /* from now on no code of ours may make a system call on a thread of the program */

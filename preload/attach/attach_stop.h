@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ends a watch: until the next wait, for ever, or before a seccomp filter. On the program's threads, except
- * hd_attach_end_on_monitor.
+ * Ends a watch: until the next wait, for ever, or before a seccomp filter. These functions run on the
+ * program's threads, except hd_attach_end_on_monitor.
  */
 #ifndef HD_ATTACH_STOP_H
 #define HD_ATTACH_STOP_H
@@ -9,7 +9,7 @@
 #include "record/record.h"
 
 /* Stops the monitor and the worker. False: the worker has not ended in time, for example because a disk does
- * not answer. It may still use the main thread's wait table. */
+ * not answer. Such a worker may still use the main thread's wait table. */
 bool hd_attach_stop(void);
 
 /* Ends our threads until the main thread's next wait. This is for a call that fails while other threads
@@ -25,9 +25,9 @@ void hd_attach_end_watch(enum hd_unwatched why);
  * Any thread. */
 void hd_attach_before_filter(void);
 
-/* The port `exceeds` (watch/ports.h). The main thread gave up a right by a call that Hangdog does not
- * wrap, so our threads end by themselves. `filtered`: the call installed a seccomp filter. On the monitor
- * thread. */
+/* Implements the port `exceeds` (watch/ports.h), on the monitor thread. The main thread gave up a right by a
+ * call that Hangdog does not wrap, so our threads end by themselves. `filtered`: the call installed a seccomp
+ * filter. */
 void hd_attach_end_on_monitor(bool filtered);
 
 #endif

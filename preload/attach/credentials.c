@@ -31,8 +31,8 @@
 /* libc has this function, but declares it in no header. */
 extern int capget(cap_user_header_t header, cap_user_data_t data);
 
-/* The real, effective and saved ids. Read by system calls, because /proc is missing under some roots, and is
- * too slow for a program that changes ids at each request. */
+/* The real, effective and saved ids of a thread. System calls read them, because /proc is missing under some
+ * roots, and is too slow for a program that changes ids at each request. */
 struct ids {
     uid_t user[3];
     gid_t group[3];
@@ -65,7 +65,8 @@ void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
         ours.ids = own_ids();
     }
-    /* The counter is 0 in a child that was forked during the change. In this case it stays 0. */
+    /* In a child that was forked during an id change the counter may be 0 already. In this case the counter
+     * stays 0. */
     uint32_t changes = atomic_load(&hd_follow_id_changes);
     while (changes != 0 && !atomic_compare_exchange_weak(&hd_follow_id_changes, &changes, changes - 1)) {
     }
@@ -102,12 +103,13 @@ static bool have_the_same_capabilities(int monitor) {
     return read_capabilities(0, own) && has_these(own, monitor) && (worker == 0 || has_these(own, worker));
 }
 
-/* True: the id change that the caller is about to make has the same result on our threads. `tid`: the
- * monitor's thread id. */
+/* True: the id change that the caller is about to make has the same result on our threads as on the caller.
+ * `tid`: the monitor's thread id. */
 static bool has_the_same_rights(int tid) {
     struct ids own = own_ids();
     bool same = memcmp(&own, &ours.ids, sizeof own) == 0 ||
-                /* More than 1: another thread is changing ids, too, and has not stored the result yet. */
+                /* A counter above 1: another thread is changing ids, too, and has not stored the new ids in
+                 * `ours` yet. */
                 atomic_load(&hd_follow_id_changes) > 1;
     return same && !ours.other_groups && have_the_same_capabilities(tid) &&
            hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_state.securebits;
@@ -145,8 +147,8 @@ static bool worker_is_stuck(void) {
     return false;
 }
 
-/* Ends our threads. A worker that a disk still blocks after this keeps its old rights until the disk answers,
- * and then ends. */
+/* Ends our threads, and waits until they have ended, but at most 5 s. A worker that a disk blocks for longer
+ * keeps its old rights until the disk answers, and then ends. */
 static void end_threads(void) {
     if (!hd_attach_end_threads()) {
         hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
@@ -187,21 +189,23 @@ static bool have_more(const struct hd_run *run) {
     fill(&own, &ids);
     fill(&its, &ours.ids);
     bool more = !read_capabilities(0, own.capabilities);
-    for (unsigned i = 0; i < 2 && !more; i++) { /* 0: this thread of ours has not stored its id yet */
+    /* a thread id of 0: this thread of ours has not stored its id yet */
+    for (unsigned i = 0; i < 2 && !more; i++) {
         more = threads[i] == 0 || !read_capabilities(threads[i], its.capabilities) ||
                hd_credentials_exceed(&its, &own);
     }
     return more;
 }
 
-/* True on the main thread, while threads of ours exist. These inherit the main thread's rights, so only a
- * right that the main thread gives up concerns them. */
+/* True on the main thread, while threads of ours exist. Our threads have inherited the main thread's rights,
+ * so only a right that the main thread gives up concerns them. */
 static bool on_main_thread(void) {
     return hd_attach_own_thread() != 0 && hd_wait_table_self != NULL && !hd_wait_table_self->named;
 }
 
-/* Makes our threads give up what the main thread has given up, or ends them. `checked_by_calls`: have_more()
- * notices this kind of right, so our threads need not follow unless they have more. */
+/* Makes our threads give up what the main thread has given up, or ends them if they cannot.
+ * `checked_by_calls`: have_more() can compare this kind of right, so our threads keep theirs unless
+ * have_more() returns true. */
 static void follow(bool checked_by_calls) {
     struct hd_run *run = hd_run_current();
     if (run == NULL || ((!checked_by_calls || have_more(run)) && !hd_follow_all(run))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Keeps the rights of our threads equal to the main thread's when the program changes ids or gives up rights.
- * On the program's threads. The functions that Hangdog's wrappers of libc call keep errno.
+ * These functions run on the program's threads. Those that Hangdog's libc wrappers call preserve errno.
  */
 #ifndef HD_ATTACH_CREDENTIALS_H
 #define HD_ATTACH_CREDENTIALS_H
@@ -26,12 +26,14 @@ enum hd_given_up {
     HD_GAVE_UP_NEW_PRIVS,
     HD_GAVE_UP_SECUREBITS,
     HD_GAVE_UP_ROOT, /* the root folder of the process, which any thread can change */
-    /* Landlock, a namespace or a keyring. Our threads cannot follow, and end. */
+    /* The thread entered a Landlock domain or a namespace, or changed its keyring. Our threads cannot do the
+     * same, so they end. */
     HD_GAVE_UP_PLACE,
 };
 
-/* The calling thread may have given up a right of kind `what`. If it is the main thread, our threads give up
- * the same right. If they cannot, they end until the main thread's next wait. Any thread. */
+/* Any thread calls this after it may have given up a right of kind `what`. Our threads give up the same right
+ * if the caller is the main thread. For HD_GAVE_UP_ROOT the caller may be any thread. If our threads cannot
+ * give up the right, they end until the main thread's next wait. */
 void hd_attach_gave_up(enum hd_given_up what, unsigned number);
 
 /* True if / is the same folder as at the first call of this function. */

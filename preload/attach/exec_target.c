@@ -11,8 +11,8 @@
 #include "image/libc_version.h"
 #include "os/os.h"
 
-/* A script's interpreter may be a script again. The kernel follows such a row of interpreters up to this
- * number. */
+/* A script's interpreter may be a script again. The kernel follows at most this number of interpreters, one
+ * after the other. */
 #define INTERPRETERS_MAX 4
 #define HEAD_BYTES 256 /* the number of first bytes of a file by which the kernel decides its format */
 /* The size of a line of /proc/locks, such as "1: POSIX  ADVISORY  READ 1234 08:01:5678 0 EOF". */
@@ -83,7 +83,7 @@ static const char *run_by(const char *loader, char *const *argv) {
 }
 
 /* True: the program's loader loads the preload. If the file is a loader itself, sets `*program` to the
- * program that this loader runs. NULL there: the loader runs none. */
+ * program that this loader runs. `*program` becomes NULL if the loader runs none. */
 static bool has_our_loader(const struct hd_elf_file *f, const char **program, char *const *argv,
                            char first[HD_EXEC_NAME_BYTES]) {
     char path[HEAD_BYTES];
@@ -109,15 +109,16 @@ static bool gains_privileges(const struct stat *st, int dir, const char *path) {
             hd_os.get_xattr(path, "security.capability", caps, sizeof caps) > 0);
 }
 
-/* True: this process may have a POSIX lock on the file, or /proc/locks cannot be read. Such a file must not
- * be opened: the kernel drops the lock when the process closes any descriptor of the file. */
+/* True: this process may have a POSIX lock on the file, or /proc/locks cannot be read. In this case the file
+ * must not be opened. The kernel drops the lock when the process closes any descriptor of the file. */
 static bool may_have_posix_lock(uint64_t inode) {
     char piece[512], line[LOCK_LINE_BYTES], wanted[32];
     struct hd_text t;
     size_t length = 0;
     long n;
     bool found = false;
-    /* Matches any process and any device, since a wrong "true" does no harm. */
+    /* Searches for the inode number only, of any device and any process. So the result may be a wrong "true".
+     * That does no harm, since the caller only leaves the file unopened. */
     hd_text_init(&t, wanted, sizeof wanted);
     hd_text_str(&t, ":");
     hd_text_u64(&t, inode);
@@ -176,7 +177,8 @@ bool hd_exec_target_loads_us(int dir, const char *path, char *const *argv, char 
             return false;
         }
         dir = AT_FDCWD;
-        argv = NULL; /* the arguments belong to the first program, not to its interpreter */
+        /* `argv` is the first file's; the next file is an interpreter, or the program that a loader runs */
+        argv = NULL;
     }
     return false;
 }

@@ -16,8 +16,8 @@ struct dynamic {
     struct {
         const char *entries;
         size_t bytes, size;
-        /* Relocations. [0]: the loader does them at start. [1]: it does each at the first call of a function.
-         */
+        /* The two tables of relocations. The loader applies table [0] when the program starts. It may apply
+         * an entry of table [1] only when the program first calls the entry's function. */
     } table[2];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds out which functions the main program imports. Before main; no allocation.
+ * Finds out which functions the main program imports. Runs before main, and does not allocate.
  */
 #ifndef HD_IMPORTS_H
 #define HD_IMPORTS_H

@@ -18,7 +18,8 @@
 
 enum use {
     FREE,
-    /* The thread fills the slot. Before WATCHED it checks whether the slot has become FORGOTTEN meanwhile. */
+    /* The thread fills the slot. Before the thread sets WATCHED, it checks whether the slot has become
+     * FORGOTTEN meanwhile. */
     CLAIMED,
     WATCHED,
     ENDED, /* the thread has ended, and the worker will free the slot */
@@ -37,7 +38,7 @@ struct slot {
 struct hd_named {
     struct hd_record *record;
     uint32_t count;
-    /* enum hd_record_certainty of the best known loop of all threads that have ended */
+    /* the certainty (enum hd_record_certainty) of the best known loop of all named threads that have ended */
     uint32_t ended_status;
     struct slot slot[HD_NAMED_SLOTS];
 };
@@ -48,9 +49,9 @@ static _Thread_local uint64_t checked_ns;
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Runs when a watched thread ends. The memory of the thread's stack is about to vanish. So this function
- * waits until neither the worker nor the monitor uses the stack, also during a stop and if the slot is
- * FORGOTTEN. */
+/* Runs when a watched named thread ends. The memory of the thread's stack is about to vanish. So this
+ * function waits until neither the worker nor the monitor uses the stack. It also waits during a stop, and if
+ * the slot is FORGOTTEN. */
 static void thread_ends(void *of) {
     struct slot *p = of;
     uint32_t use = atomic_load(&p->use), on = WATCHED;
@@ -59,14 +60,14 @@ static void thread_ends(void *of) {
         /* In a forked child the kernel has wiped the slot, so there is nothing to end. */
         return;
     }
-    /* Read before the slot becomes ENDED, because another thread may get the slot after that. */
+    /* `watch` is read before the slot becomes ENDED, because an ENDED slot may get another thread. */
     struct hd_watch *watch = p->waits->watch;
     if (use == WATCHED) {
         hd_loop_mark(p->waits->loop, HANGDOG_EXIT);
     }
     atomic_compare_exchange_strong(&p->use, &on, ENDED);
     if (hd_attach_is_filtered()) {
-        return; /* the watch has ended, and a system call might kill the program */
+        return; /* a seccomp filter has ended the watch, and a system call might kill the program */
     }
     struct hd_run *run = hd_run_current();
     uint64_t until_ns = hd_os_now_ns() + WORKER_WAIT_NS;
@@ -76,7 +77,7 @@ static void thread_ends(void *of) {
     if (run != NULL && watch != NULL && atomic_load(&p->working) == 0) {
         hd_watch_remove(run, watch);
     } else {
-        /* If the worker did not finish in time, the watch stays. */
+        /* If the worker did not finish in time, or the run has ended, the watch stays. */
         hd_watch_leave_stopped();
     }
 }
@@ -102,8 +103,8 @@ static bool clear(struct slot *p) {
     hd_wait_table_forget(t);
     t->stack_top = 0;
     t->named = true;
-    /* The former thread may have ended in a signal handler inside the slow path, and so have left the flag
-     * set. */
+    /* The slot's former thread may have ended in a signal handler while `slow_path` was true. In this case
+     * the flag is still set. */
     atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
     hd_stack_copies_init(&t->copies);
     hd_recognition_init(t->recognition, hd_named->record);
@@ -115,7 +116,8 @@ static bool watch(const char *name, uint64_t now_ns) {
     if (p == NULL) {
         return false;
     }
-    /* Read after the slot is claimed, so that the end of this run sets the slot to FORGOTTEN. */
+    /* `run` is read after the slot is claimed. So if this run ends meanwhile, its end sets the slot to
+     * FORGOTTEN. */
     struct hd_run *run = hd_run_current();
     struct hd_watch *w = run != NULL && clear(p) ? hd_watch_add(run, name, 0, now_ns) : NULL;
     uint32_t claimed = CLAIMED;
@@ -179,7 +181,8 @@ void hd_named_forget(void) {
         while (use != FREE && !atomic_compare_exchange_strong(&p->use, &use, FORGOTTEN)) {
         }
         if (use == WATCHED) {
-            /* The thread's next wait finds no watch, and the wait after that takes a slot again. */
+            /* The thread's next wait finds no watch and gives up this wait table. A later wait takes a slot
+             * again. */
             p->waits->watch = NULL;
         }
     }

@@ -11,7 +11,8 @@
 #include "preload/waits/wait_table.h"
 
 struct hd_named;
-/* NULL: the user named no thread. In a forked child the kernel has wiped the memory. */
+/* NULL: the user named no thread, or there was no memory. In a forked child the kernel has wiped the memory
+ * that this points to. */
 extern struct hd_named *hd_named;
 
 /* Called by the constructor. */
@@ -26,9 +27,9 @@ bool hd_named_watch_caller(void);
 void hd_named_forget(void);
 
 /* The recogniser's functions for all named threads. hd_named_due runs on the monitor thread,
- * hd_named_recognise on the worker thread. hd_named_recognise judges all waits. It returns the certainty of
- * the best known loop (enum hd_record_certainty). If `blocked` is not NULL, it judges nothing and needs no
- * tools: it answers in `how` for the blocked thread of this loop. */
+ * hd_named_recognise on the worker thread. If `blocked` is NULL, hd_named_recognise judges all waits by
+ * `tools`. Otherwise it judges nothing and needs no tools, but fills `how` for the thread whose loop is
+ * `blocked`. In both cases it returns the certainty (enum hd_record_certainty) of the best known loop. */
 bool hd_named_due(uint64_t now_ns);
 uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
                             struct hd_blocked *how);

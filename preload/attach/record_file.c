@@ -30,8 +30,9 @@ static struct {
     struct hd_outbox *outbox; /* NULL: no runner */
     dev_t device;
     ino_t inode;
-    int high_fd; /* the high descriptor number plus 1; 0: the file is not open there */
-    /* Copies of two options, because a forked child that is not followed has no mapping of the table. */
+    int high_fd; /* the high descriptor number plus 1; 0: the file has no high descriptor */
+    /* Copies of two options. A forked child that is not followed needs them, because it has no mapping of the
+     * table. */
     bool follow;
     char path[sizeof((struct hd_record_options *)0)->link];
 } file;
@@ -50,15 +51,16 @@ static void clear_image(struct hd_record *r) {
     memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, runner) - options_end);
 }
 
-/* Forgets the app name, which is that of the runner's program. Another program stores a name of its own. Does
- * nothing if the user gave one name for all programs. */
+/* Clears the app name, which is that of the runner's program, since another program stores a name of its own.
+ * Does nothing if the user gave one name for all programs. */
 static void forget_app(struct hd_record_options *o) {
     if (!o->app_named) {
         o->app_name[0] = o->app_version[0] = '\0';
     }
 }
 
-/* Called after an exec. Keeps the record that the process had before the exec. */
+/* Called after an exec. The process keeps the record that it had before the exec, without the former
+ * program's values. */
 static struct hd_record *take_over(struct hd_record *r) {
     clear_image(r);
     if (r->options.of_child) {
@@ -67,14 +69,14 @@ static struct hd_record *take_over(struct hd_record *r) {
     return r;
 }
 
-/* True: the program before exec had hangs, and so gets a session report of its own. A program that only
- * waited leaves its record to the next program. */
+/* True: the program before the exec had hangs, and so gets a session report of its own. A program without
+ * hangs leaves its record to the next program. */
 static bool has_unreported_hangs(struct hd_record *r) {
     return atomic_load(&r->hangs.reports) != 0 || atomic_load(&r->hangs.count) != 0;
 }
 
-/* Returns the inode of this process's PID namespace, because process ids are unique only in one namespace. 0:
- * not needed. */
+/* Returns the inode of this process's PID namespace, since a process id is unique only within one namespace.
+ * 0: the inode cannot be read, or is not needed without --exec and without followed children. */
 static uint64_t own_pid_namespace(const struct hd_record *table) {
     struct stat st;
     bool needed = (table->options.follow || table->options.exec_mode) &&
@@ -127,7 +129,8 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     if (found != before && before != NULL && found != NULL) {
         atomic_store(&before->owner.superseded_ns, hd_os_now_ns());
     } else if (found == NULL && before != NULL) {
-        /* The table is full, so this program gets the former program's record. Its reports stay valid. */
+        /* The table is full, so this program gets the former program's record. The former program's reports
+         * stay valid. */
         found = take_over(before);
     }
     if (found != NULL) {
@@ -139,8 +142,8 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     return found;
 }
 
-/* True: the record is for the parent of this process. The parent ran a constructor before ours, which started
- * this process with our environment variables. */
+/* True: the record is for the parent of this process. A constructor of the parent, which ran before ours,
+ * started this process. So this process has the parent's environment variables. */
 static bool is_for_parent(const struct hd_record_options *o) {
     return !o->follow && o->pid != 0 && o->pid != hd_os.get_pid();
 }
@@ -176,8 +179,8 @@ static struct hd_record *take_from(int fd, unsigned long number) {
     }
     memcpy(file.path, table->options.link, sizeof file.path);
     file.follow = table->options.follow;
-    /* Children are not followed, so a forked child gets no mapping of the table. Without --exec it keeps the
-     * first page, by which the runner finds surviving children. */
+    /* If children are not followed, a forked child gets no mapping of the table. Without --exec the child
+     * keeps the mapping's first page, by which the runner finds surviving children. */
     if (!file.follow) {
         size_t page = table->options.exec_mode == 0 ? getauxval(AT_PAGESZ) : 0;
         hd_os.advise((uint8_t *)table + page, (size_t)st.st_size - page, MADV_DONTFORK);
@@ -261,7 +264,8 @@ int hd_record_file_open(void) {
     if (fd < 0) {
         fd = hd_os.open_at(AT_FDCWD, file.path, O_RDWR, 0);
     }
-    /* The program has closed a number from 0 to 2, and the next program must find it closed. */
+    /* A number from 0 to 2 means that the program has closed this number. The next program must find it
+     * closed. */
     if (fd >= 0 && fd < 3) {
         int higher = fcntl(fd, F_DUPFD, 3);
         hd_os_close(fd);
