@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Changes of the record that need more than one store.
+ * Changes the record where one store is not enough.
  */
 #include "record/record.h"
 

@@ -55,8 +55,8 @@ struct hd_record_options {
     /* The program's process id in the program's own PID namespace; 0: unknown. */
     int32_t pid;
     bool of_child;      /* true: the process is a child of the program (--follow) */
-    bool crash;         /* true: write a report for a crash */
-    bool keep_alive;    /* true: send systemd's keep-alive messages for the program */
+    bool crash;         /* true: Hangdog writes a report for a crash */
+    bool keep_alive;    /* true: Hangdog sends systemd's keep-alive messages for the program */
     bool without_paths; /* true: reports have no paths and no addresses of peers */
     bool journal;       /* true: the program's stderr goes to the journal (--exec) */
     bool follow;        /* true: children are watched too, and each has its own record */
@@ -145,7 +145,7 @@ struct hd_record_open {
      * replaces the first, since both use this id. */
     uint8_t session_id[HD_UUID_BYTES];
     uint8_t hang_id[HD_UUID_BYTES];
-    /* The start of the hang, plus all time in the hang that does not count. Stops by SIGSTOP do not count. */
+    /* The start of the hang, plus all time in the hang that does not count, such as a stop by SIGSTOP. */
     _Atomic uint64_t since_ns;
     _Atomic uint64_t duration_ns, ended_duration_ns;
 };

@@ -37,8 +37,8 @@ void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
         random[0] = mixed(hd_os_now_ns() ^ (uint64_t)hd_os.get_pid() << 32);
         random[1] = mixed(random[0] ^ wall_ns ^ atomic_load(&last));
     }
-    /* The counter starts with a random value of 11 bits, so that its 12 bits rarely overflow into the
-     * milliseconds. */
+    /* The counter has 12 bits, but starts with a random value of only 11 bits. So it rarely overflows into
+     * the milliseconds. */
     uint64_t stamp = (wall_ns / HD_NS_PER_MS) << 12 | (random[0] & 0x7ff);
     uint64_t before = atomic_load(&last), now;
     do {

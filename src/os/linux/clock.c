@@ -92,7 +92,7 @@ static uint32_t vdso_symbol_count(const struct vdso *v) {
     if (last < first) {
         return first;
     }
-    while ((chain[last - first] & 1) == 0) { /* bit 0 of a hash marks the last symbol of a chain */
+    while ((chain[last - first] & 1) == 0) { /* bit 0 of a symbol's hash is 1 at the end of a chain */
         last++;
     }
     return last + 1;

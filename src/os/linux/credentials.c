@@ -127,8 +127,7 @@ void hd_credentials_lower(const struct hd_credentials *own, const struct hd_cred
     for (unsigned i = 0; i < HD_CAPS_SETS; i++) {
         remaining[i] = own->capabilities[i] & other->capabilities[i];
     }
-    /* Capabilities leave the bounding set before the call of capset. The prctl calls need CAP_SETPCAP, which
-     * capset may remove. */
+    /* The prctl calls need CAP_SETPCAP. So they come before capset, which may remove CAP_SETPCAP. */
     prctl_each(own->capabilities[HD_CAPS_BOUNDING] & ~remaining[HD_CAPS_BOUNDING], PR_CAPBSET_DROP, 0);
     prctl_each(own->capabilities[HD_CAPS_AMBIENT] & ~remaining[HD_CAPS_AMBIENT], PR_CAP_AMBIENT,
                PR_CAP_AMBIENT_LOWER);

@@ -28,7 +28,7 @@ struct hd_credentials {
             uint64_t capabilities[HD_CAPS_SETS];
             uint64_t no_new_privs;
             uint64_t seccomp; /* mode */
-            uint64_t filters; /* number of seccomp filters; 0 if the kernel does not say it */
+            uint64_t filters; /* number of seccomp filters; 0 if the kernel does not say how many */
         };
     };
 };
