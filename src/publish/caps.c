@@ -8,7 +8,7 @@
 #define DAY_CHECK_NS (60 * HD_NS_PER_S)
 
 /* Returns the fingerprint's bucket. If the fingerprint has no bucket, returns the bucket that was refilled
- * longest ago: the caller gives that bucket to the fingerprint. */
+ * longest ago, and the caller gives that bucket to the fingerprint. */
 static struct hd_bucket *bucket_of(struct hd_caps *c, uint64_t fingerprint) {
     struct hd_bucket *oldest = &c->bucket[0];
     for (unsigned i = 0; i < HD_BUCKETS_MAX; i++) {
@@ -30,7 +30,7 @@ static void refill(struct hd_bucket *b, uint32_t burst, uint64_t now_ns) {
 }
 
 bool hd_caps_allow_fingerprint(struct hd_caps *c, uint64_t fingerprint, uint32_t burst, uint64_t now_ns) {
-    /* no limit for fingerprint 0, because hangs without a stack may have nothing in common */
+    /* fingerprint 0 has no limit, because hangs without a stack may have nothing in common */
     if (burst == UINT32_MAX || fingerprint == 0) {
         return true;
     }

@@ -37,7 +37,7 @@ bool hd_caps_allow_fingerprint(struct hd_caps *c, uint64_t fingerprint, uint32_t
 bool hd_caps_must_count_day(const struct hd_caps *c, uint64_t now_ns);
 void hd_caps_set_day(struct hd_caps *c, uint32_t count, uint64_t now_ns);
 
-/* Counts one more report of this day. False: the day has `per_day` reports already, and the report is not
+/* Counts one more report of this day. False: the day has `per_day` reports already, so the report is not
  * counted. */
 bool hd_caps_allow_day(struct hd_caps *c, uint32_t per_day);
 /* Reduces the count of the day by one, because a report that was counted is withdrawn. */

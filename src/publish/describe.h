@@ -15,7 +15,8 @@ struct hd_description {
     struct hd_hot_path hot;
 };
 
-/* Describes the complete turn, or, if not `complete`, the turn so far. */
+/* Fills *d with the report of the turn. If not `complete`, the turn still lasts, and the report describes the
+ * turn so far. */
 void hd_describe_turn(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts,
                       bool complete, struct hd_description *d);
 

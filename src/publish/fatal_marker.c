@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The first 64 bits of the mapped file are the hang's duration, which the monitor updates through the
- * mapping. If possible, the mapped file is one with the marker's name in settings.runtime (XDG_RUNTIME_DIR or
- * /dev/shm), because that folder is in memory. Otherwise the marker itself is mapped. On the worker thread.
+ * mapping. The mapped file has the marker's name, but is in the folder settings.runtime (XDG_RUNTIME_DIR or
+ * /dev/shm), because that folder is in memory. If no file can be created there, the marker itself is mapped.
+ * On the worker thread.
  */
 #include "publish/fatal_marker.h"
 
@@ -22,8 +23,9 @@ static void remove_marker(const struct hd_publisher *p, const char *name) {
     }
 }
 
-/* Called for each file of the spool. If the file is a marker without a report, removes the marker. Such a
- * marker remains if a process dies in a hang, and the spool's limits later remove the report. */
+/* hd_spool_walk calls this function for each file of the spool. If the file is a marker without a report,
+ * removes the marker. A process that dies in a hang leaves its marker in the spool. If the spool's limits
+ * later remove the report, the marker has no report any more. */
 static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     const struct hd_publisher *p = ctx;
     char report[HD_SPOOL_NAME_BYTES];
@@ -40,9 +42,9 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
     return 0;
 }
 
-/* Creates the marker under a temporary name, locks it, then renames it: readers never see a marker that is
- * not locked. If the lock or the rename fails, the next update tries again. If the process dies before the
- * rename, a later process removes the temporary file when it opens the spool. */
+/* Creates the marker under a temporary name, locks it, and then renames it, so that readers never see a
+ * marker without a lock. If the lock or the rename fails, the next update tries again. If the process dies
+ * before the rename, a later process removes the temporary file when it opens the spool. */
 static void create_marker(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
     char temp[HD_SPOOL_NAME_BYTES];
     hd_spool_name(temp, turn->report.id, HD_SPOOL_TEMP);
@@ -64,8 +66,9 @@ static uint8_t *page_of(struct hd_publisher *p, const struct hd_turn *turn) {
     return p->marker_page[turn - p->turns->turn];
 }
 
-/* Maps the file with the duration for the monitor. Writes the duration first: if the disk is full, this
- * write fails. A store into the mapped page would end the program by SIGBUS instead. */
+/* Maps the file with the duration for the monitor. Writes the duration by a system call first: on a full
+ * disk, that call just returns an error. A store into the mapped page would end the program by SIGBUS
+ * instead. */
 static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
     struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -85,8 +88,8 @@ static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const cha
     }
 }
 
-/* Replaces the mapped file by anonymous memory, and closes the file. The page stays mapped, because the
- * monitor may store into it at this moment. */
+/* Replaces the mapped file by anonymous memory, and closes the file. Does not unmap the page, because the
+ * monitor may store into the page at this moment. */
 static void unmap_duration(struct hd_publisher *p, const struct hd_turn *turn) {
     struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
     _Atomic uint64_t *page = (_Atomic uint64_t *)(void *)page_of(p, turn);

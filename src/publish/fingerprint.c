@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* version of the rules in this file, mixed into each fingerprint: other rules must give other fingerprints */
+/* version of the rules in this file; part of each fingerprint, so that other rules give other fingerprints */
 #define RULE 3
 #define FRAMES 5
 
@@ -28,7 +28,7 @@ static const struct hd_frame *frame_at(const struct hd_code *code, const struct 
 }
 
 /* True: frame `i` has at least half of the hot stack's time. A function with less time does not count,
- * because the next hang of the same bug may have another function there. */
+ * because the next hang of the same bug may have another function in its place. */
 static bool has_half(const struct hd_code *code, const struct hd_hot_path *hot, uint32_t i) {
     return code->pool->node[hot->node[i]].time_ns >= code->pool->node[hot->node[0]].time_ns / 2;
 }
@@ -92,15 +92,15 @@ static uint64_t mix(const struct hd_code *code, uint64_t hash, const struct hd_h
     return hash;
 }
 
-/* True: `f` is the outermost function of a script. Such a function calls the loop, as main does in C. */
+/* True: `f` is the outermost function of a script. That function runs the loop, as main does in C. */
 static bool is_main_script(const struct hd_code *code, const struct hd_frame *f) {
     const char *name = hd_script_name(code->scripts, f);
     return strcmp(name, "<module>") == 0 || strcmp(name, "main") == 0;
 }
 
 /* True: main, or the first function of a thread, is the program's only function on the stack. That function
- * calls the loop, so all hangs have it. If the stack has functions of the program's scripts, functions of
- * the interpreter do not count as the program's. */
+ * runs the loop, so all hangs have it on their stacks. If functions of the program's scripts are on the
+ * stack, functions of the interpreter do not count as the program's. */
 static bool is_only_main(const struct hd_code *code, const struct hd_hot_path *hot) {
     uint64_t first = 0;
     bool scripts = false, only = true;
@@ -111,7 +111,7 @@ static bool is_only_main(const struct hd_code *code, const struct hd_hot_path *h
             only &= !is_own_script(code, f) || is_main_script(code, f);
         }
     }
-    for (uint32_t i = 1; i < hot->count && !scripts && only; i++) { /* from 1, because frame 0 is _start */
+    for (uint32_t i = 1; i < hot->count && !scripts && only; i++) { /* skips frame 0, because it is _start */
         const struct hd_frame *f = frame_at(code, hot, i);
         int module = f->script == 0 ? hd_modules_at_or_gone(code->modules, hd_frame_lookup_pc(f)) : -1;
         if (module >= 0 && f->start != 0 && is_own(code, (uint32_t)module)) {
@@ -141,9 +141,8 @@ uint64_t hd_fingerprint_of(const struct hd_code *code, const struct hd_hot_path 
     return hash;
 }
 
-/* JIT code has no module. Its address goes into the hash instead, because the address identifies the code
- * within this run. If the innermost function is JIT code, returns 0, because the start of that function is
- * not known. */
+/* JIT code has no module, so its address goes into the hash. The address identifies the code within this run.
+ * Returns 0 if the innermost function is JIT code, because the start of that function is not known. */
 uint64_t hd_fingerprint_of_stack(const struct hd_code *code, const struct hd_hot_path *hot) {
     uint64_t hash = hot->count != 0 ? HD_HASH_BEGIN : 0;
     for (uint32_t i = hot->count; i > 0; i--) {

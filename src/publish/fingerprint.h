@@ -10,7 +10,8 @@
 #include "report/report.h"
 
 struct hd_hot_path {
-    uint32_t node[HD_TREE_DEPTH_MAX], count; /* `count` indices in the tree's pool, outermost frame first */
+    /* `count` indices of nodes in the tree's pool, outermost frame first */
+    uint32_t node[HD_TREE_DEPTH_MAX], count;
 };
 
 /* The data by which the function of a frame is found: the nodes of the trees, the modules, the scripts. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * If several hangs are open, the record has only one of them. A hang that is not a launch comes first,
- * because a launch may prove to be no hang. Among hangs of the same sort, the one that started first comes
- * first, because it is the longest. On the worker thread.
+ * The record has space for only one open hang. If several hangs are open, a hang that is not a launch comes
+ * first, because a launch may prove to be no hang. Of two launches, or of two other hangs, the one that
+ * started first comes first, because it is longer. On the worker thread.
  */
 #include "publish/open_record.h"
 

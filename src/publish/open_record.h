@@ -10,9 +10,9 @@
 #include "watch/run.h"
 
 /* Call it before the report is written, so that the record is correct even if the process dies during the
- * write. Stores the hang in the record, if the record has none. A hang that is not a launch also replaces a
- * launch. If `complete`, marks the stored hang as ended instead, and adds this hang to the record's totals.
- */
+ * write. If not `complete`, stores the hang in the record if the record has no hang. A hang that is not a
+ * launch also replaces a launch. If `complete`, marks the hang as ended if the record has it, and adds it to
+ * the record's totals. */
 void hd_open_record_update(struct hd_run *run, const struct hd_turn *turn, bool complete);
 
 /* Call it once the hang's complete report is on disk, or is suppressed or withdrawn. If the record has this

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes, defers, publishes and withdraws the report of a hang. The process may die between any two writes
- * to the spool: cli/settle then finishes the report by the record. So cli/settle depends on the order of
- * these writes. On the worker thread.
+ * Writes, defers, publishes and withdraws the report of a hang. If the process dies between two writes to the
+ * spool, cli/settle finishes the report by the record. So cli/settle depends on the order of these writes. On
+ * the worker thread.
  */
 #include "publish/publish.h"
 
@@ -19,7 +19,7 @@
 #include "report/outbox_writer.h"
 
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
-/* mixed into the fingerprint of a long frame, which must not equal that of a hang with the same stack */
+/* makes the fingerprint of a long frame differ from that of a hang with the same stack */
 #define LONG_FRAME 0x6672616d65ULL
 
 /* ---- the program's view ----------------------------------------------------------------------- */
@@ -45,8 +45,8 @@ static void update_marker(struct hd_publisher *p, struct hd_turn *turn, bool ove
 
 /* ---- caps ------------------------------------------------------------------------------------- */
 
-/* True: the cap for a day allows one more report. The count comes from the spool, so a restart of the program
- * does not reset the count. */
+/* True: the cap for a day allows one more report, and the report is counted. The count comes from the spool,
+ * so a restart of the program does not reset the count. */
 static bool day_allows(struct hd_publisher *p) {
     uint32_t per_day = p->run->settings.reports_per_day;
     uint64_t now_ns = hd_os_now_ns();
@@ -71,8 +71,8 @@ static void count_dropped(struct hd_publisher *p) {
     atomic_store_explicit(&p->run->record->losses.dropped_reports, p->spool.dropped, memory_order_relaxed);
 }
 
-/* True: the runner may be able to write the report that this process could not write. `rc`: the error of
- * this process. The runner still has the rights that the program had at its start. */
+/* True: the error `rc` of this process came from missing rights, or from a limit. The runner may be able to
+ * write the report, because it still has the rights that the program had at its start. */
 static bool may_runner_write(int rc) {
     return rc == -EACCES || rc == -EPERM || rc == -EFBIG || rc == -EDQUOT;
 }
@@ -105,8 +105,8 @@ bool hd_publish_is_certain(const struct hd_run *run, const struct hd_turn *turn)
            w->generation == turn->loop.generation;
 }
 
-/* Writes the report. While the loop is not certain, the report is deferred. False: nothing is written,
- * because HD_DEFERRED_MAX reports are deferred already. */
+/* Writes the report. While the loop is not certain, the report is deferred. If HD_DEFERRED_MAX reports are
+ * deferred already, writes nothing and returns false. */
 static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struct hd_report *r) {
     bool certain = hd_publish_is_certain(p->run, turn);
     /* publishes earlier reports of the loop first, so that readers find reports in the order of the hangs */
@@ -116,7 +116,8 @@ static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struc
     turn->report.published |= !p->run->settings.deferred || certain;
     bool deferred = !turn->report.published;
     bool was_deferred = hd_deferred_remove(&p->deferred, turn->report.id);
-    if (!deferred && was_deferred) { /* before the write, so that the new file replaces the deferred one */
+    /* publishes the deferred file before the write, so that the new file replaces it */
+    if (!deferred && was_deferred) {
         hd_spool_release(&p->spool, turn->report.id);
     }
     if (deferred && p->deferred.count == HD_DEFERRED_MAX) {
@@ -132,7 +133,7 @@ static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struc
 
 static void withdraw(struct hd_publisher *p, const uint8_t *id) {
     hd_spool_withdraw(&p->spool, id);
-    hd_caps_give_back(&p->caps); /* because the report was counted when the hang started */
+    hd_caps_give_back(&p->caps); /* undoes the count of the report, which was counted when the hang started */
 }
 
 /* Writes the report if the caps allow it. False: the report is not written. A complete report that is not
@@ -154,16 +155,16 @@ static bool write_within_caps(struct hd_publisher *p, struct hd_turn *turn, cons
 
 /* ---- a hang ----------------------------------------------------------------------------------- */
 
-/* The id has the start of the hang in it, so that reports sort by that time. If a launch started before the
- * run, its id has the start of the run instead. */
+/* The report's id contains the time when the hang started, so that reports sort by that time. If a launch
+ * started before the run, the id contains the time when the run started instead. */
 void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn) {
     uint64_t run_ns = p->run->record->options.started_wall_ns, start_ns = turn->times.start_wall_ns;
     turn->report.opened = true;
     hd_uuid_make_at(turn->report.id, start_ns > run_ns ? start_ns : run_ns);
 }
 
-/* True: it is not certain that the report is about the program's loop. A turn that ended while the program
- * still runs ended in the loop's own wait, which proves that the loop is the program's. */
+/* True: it is not certain that the report is about the program's loop. If the turn ended while the program
+ * still runs, the loop came back to its own wait. This proves that the loop is the program's. */
 static bool is_unsure(const struct hd_run *run, const struct hd_turn *turn, bool complete) {
     return run->settings.deferred && !hd_publish_is_certain(run, turn) &&
            (!complete || atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed));
@@ -194,7 +195,7 @@ static void write_complete(struct hd_publisher *p, struct hd_turn *turn, const s
     bool written = write_within_caps(p, turn, r);
     post_event(p, turn, HANGDOG_EVENT_END, !written);
     hd_open_record_close(p->run, p->turns, turn);
-    /* a repeat refers to a report with samples, and a brief report has no samples */
+    /* stores no brief report: a repeat refers to a report with samples, and a brief report has no samples */
     if (written && !r->brief) {
         hd_repeat_store(&p->before, r, stack);
     }
@@ -205,7 +206,8 @@ void hd_publish(struct hd_publisher *p, struct hd_turn *turn, const struct hd_fa
     hd_describe_turn(p, turn, facts, complete, &d);
     d.report.unsure = is_unsure(p->run, turn, complete);
     bool first = turn->report.written_age_ns == 0;
-    /* before the write, so that the program learns of the hang at once even if the disk is slow */
+    /* posts the event before the write, so that the program learns of the hang at once even if the disk is
+     * slow */
     if (first && !complete) {
         post_event(p, turn, HANGDOG_EVENT_START, false);
     }

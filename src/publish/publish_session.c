@@ -25,8 +25,8 @@ static void settle_deferred(struct hd_publisher *p) {
     p->deferred.count = 0;
 }
 
-/* Stores the id of the report in the record before the write. A runner that writes the session report again
- * uses this id, so its file replaces the first one. */
+/* Stores the id of the report in the record before the write. If the runner writes the session report again,
+ * it uses this id, so the runner's file replaces the first file. */
 static void write_session(struct hd_publisher *p, const struct hd_session *s,
                           const struct hd_monitor_cost *cost) {
     struct hd_record *record = p->run->record;
@@ -42,7 +42,7 @@ static void write_session(struct hd_publisher *p, const struct hd_session *s,
     if (rc != 0) {
         hd_spool_failure_store(p->run, rc);
     }
-    /* stored last, because settle writes the session report of a process that died before this store */
+    /* must be the last store: if the process dies before it, settle writes the session report */
     atomic_store(&record->status.session_written, rc == 0);
 }
 
@@ -55,7 +55,7 @@ void hd_publish_session(struct hd_publisher *p) {
             return;
         }
     } else if (p->run->settings.deferred) {
-        return; /* because the runner writes the session report, whatever ends the program */
+        return; /* the runner writes the session report, whatever ends the program */
     }
     struct hd_session s;
     struct hd_monitor_cost cost;

@@ -14,7 +14,7 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-#define HD_FATAL_MARKER_BYTES 4096u /* one memory page, because a mapping replaces whole pages */
+#define HD_FATAL_MARKER_BYTES 4096u /* size of one memory page, because a mapping replaces whole pages */
 
 struct hd_publisher {
     struct hd_run *run;
@@ -31,15 +31,15 @@ struct hd_publisher {
     uint8_t (*marker_page)[HD_FATAL_MARKER_BYTES];
     /* descriptor of the folder settings.runtime, for fatal markers; negative: there is no such folder */
     int marker_fd;
-    /* Buffers that only one report at a time uses. */
+    /* Buffers for the report that the worker is writing; the worker writes one report at a time. */
     struct hd_cause_sums sums;
     struct hd_report_scratch *scratch;
 };
 
-/* Facts that the worker reads just before a report is written. */
+/* Facts that the worker reads just before it writes a report. */
 struct hd_facts {
-    /* The threads of the process, as the worker captured them last, for the newest hang. If the hang waits
-     * for a lock, the lock's owner comes first. */
+    /* The process's threads, from the worker's newest capture of all threads. If the capture was for a hang
+     * that waits for a lock, the lock's owner comes first. */
     const struct hd_thread_record *threads;
     const struct hd_frame *thread_frames;
     uint32_t thread_count, threads_left_out;

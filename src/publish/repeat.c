@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A hang that is much longer than the earlier one has more to say, so it gets a full report. On the worker
- * thread.
+ * A hang that repeats an earlier one, but is much longer, has more to say. So that hang gets a full report of
+ * its own. On the worker thread.
  */
 #include "publish/repeat.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A write to the journal's socket never blocks: if the socket is full, the line is lost. On the worker
- * thread.
+ * Writes a line about a failed spool to the socket of the system's journal. The write never blocks: if the
+ * socket is full, the line is lost. On the worker thread.
  */
 #include "publish/spool_failure.h"
 
@@ -56,7 +56,7 @@ void hd_spool_failure_store(const struct hd_run *run, int rc) {
     /* stores only the first failure, because later failures follow from the first and say less */
     int32_t no_error = 0;
     atomic_compare_exchange_strong(&run->record->losses.spool_error, &no_error, -rc);
-    /* the record that all processes of a server share, so that only one process writes a line */
+    /* all processes of a server share the record settings.journal, so that only one process writes a line */
     struct hd_record *journal = run->settings.journal;
     if (journal != NULL && atomic_exchange(&journal->shared.failure_printed, 1) == 0) {
         write_line(&run->settings, -rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries the recogniser about a thread that a sample found blocked: is its wait the loop's own, or a wait
- * in a thread pool? On the worker thread.
+ * Queries the recogniser about a thread that is blocked in a sample. The thread's wait may be the loop's own,
+ * or the thread may wait for work in a thread pool. On the worker thread.
  */
 #ifndef HD_BLOCKED_H
 #define HD_BLOCKED_H
@@ -10,19 +10,20 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-/* True: the program has stopped this run without waiting for the worker's end. The worker must then leave
- * the recogniser to the worker of the next run. */
+/* True: the program has stopped this run without waiting for the worker's end. The worker must then not use
+ * the recogniser, because the worker of the next run uses it. */
 static inline bool hd_blocked_is_left(const struct hd_run *run) {
     return atomic_load_explicit(&run->channel.stop.worker_left, memory_order_acquire);
 }
 
-/* Passes the call site of a blocked thread to the recogniser, because the wait there may be the loop's own.
- * `depth`: the number of frames, if the stack was read down to its outermost frame. 0 if reading stopped
- * before that frame: then nothing is passed. */
+/* Passes the call site of a blocked thread to the recogniser, because the thread's wait may be the loop's
+ * own. `depth`: the number of frames of the whole stack. 0: the stack was not read to its end, so nothing is
+ * passed. */
 void hd_blocked_send(const struct hd_run *run, const struct hd_probe_context *probe,
                      const struct hd_turn *turn, const struct hd_capture *c, uint32_t depth);
 
-/* True: the thread waits in a thread pool, and another thread of the pool serves the loop meanwhile. */
+/* True: the thread waits for work as a thread of a thread pool, while another thread of the pool serves the
+ * loop. */
 bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_context *probe,
                           const struct hd_turn *turn, const struct hd_sample *sample);
 

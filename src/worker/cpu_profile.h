@@ -11,7 +11,8 @@
 
 struct hd_cpu_profile {
     bool on;
-    /* true: the thread has a loop, and its stack is read while it runs; false: only its waits are read */
+    /* True: the thread has a loop, and the monitor samples the thread while it runs. False: the worker reads
+     * the thread's stack only while the thread waits. */
     bool watched;
     uint8_t way, stop;
     hd_thread_id thread;
@@ -25,14 +26,15 @@ struct hd_cpu_profile {
     struct hd_tree tree;
 };
 
-/* Starts a profile of this thread. Its call tree takes nodes from the pool of the turns. `before_ns`:
- * length of the time before now that the report also covers. False: the thread has ended. */
+/* Starts a profile of `thread`. The profile's call tree takes its nodes from the pool of the turns.
+ * `before_ns`: the length of the time before the profile's start that the report covers as well. False: the
+ * thread has ended. */
 bool hd_cpu_profile_start(struct hd_cpu_profile *p, struct hd_turns *turns, hd_thread_id thread,
                           uint64_t before_ns);
 void hd_cpu_profile_drop(struct hd_cpu_profile *p, struct hd_turns *turns);
 
-/* Adds a stack of `count` frames, innermost first; 0: the sample has no stack. Does nothing if `thread` is
- * not the profile's thread. */
+/* Adds a stack of `count` frames, innermost first. `count` is 0 if the sample has no stack. Does nothing if
+ * `thread` is not the profile's thread. */
 void hd_cpu_profile_add(struct hd_cpu_profile *p, const struct hd_tree_pool *pool, hd_thread_id thread,
                         const struct hd_capture *c, const struct hd_walk *walk, const struct hd_frame *frames,
                         uint32_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor measures the CPU use of the process. Its messages say when the worker starts a profile, adds a
- * sample, and writes the report. May wait for the disk. On the worker thread.
+ * The monitor measures the CPU use of the process. By the monitor's messages, the worker starts a profile,
+ * adds samples to it, and writes the report. The worker may wait for the disk here. On the worker thread.
  */
 #include "worker/cpu_report.h"
 
@@ -24,8 +24,8 @@ static void drop(struct hd_worker *worker) {
 }
 
 /* Starts a profile of the thread that uses the most CPU time. While a hang is open, starts no profile,
- * because the hang's report has the stacks already. `period_ns`: length of the period that has just ended;
- * the report covers that period too. */
+ * because the hang's report has the stacks already. `period_ns`: length of the period that has just ended.
+ * The report covers that period too. */
 static void start(struct hd_worker *worker, uint64_t period_ns) {
     drop(worker);
     if (hd_turns_has_hang(&worker->turns)) {
@@ -56,8 +56,9 @@ static void add_sample(struct hd_worker *worker, const struct hd_message *msg, c
     }
 }
 
-/* Reads the stack of the profile's thread, if the thread waits. A running thread's stack cannot be read, so
- * its CPU time since the newest stack is charged to no function. */
+/* Adds the stack of the profile's thread to the profile, if the thread waits. If the thread runs, the worker
+ * cannot read its stack in place. The thread's CPU time since the newest stack is then charged to no
+ * function. */
 static void read_waiting(struct hd_worker *worker) {
     struct hd_cpu_profile *p = &worker->profile;
     struct hd_target target = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * If the process uses too much of a CPU, profiles its busiest thread and writes a report of kind `cpu`. On
+ * Profiles the busiest thread of a process that uses too much of a CPU, and writes a report of kind `cpu`. On
  * the worker thread.
  */
 #ifndef HD_WORKER_CPU_REPORT_H

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * For each thread, libstdc++ keeps a list of the exceptions that the thread handles; the uncaught exception
- * is on it. Only the thread itself can get the list's address from libstdc++, so the crashed thread makes
- * that call. The worker reads all else from memory, by reads that report an error if the memory is not
- * mapped. The worker does not call what(), because what() is code of the program. Instead the worker reads
- * the text at a known offset, in std::runtime_error, std::logic_error and classes derived from them. On the
- * worker thread.
+ * For each thread, libstdc++ keeps a list of the exceptions that the thread handles. The uncaught exception
+ * is on that list. Only the thread itself can get the list's address from libstdc++, so the crashed thread
+ * calls libstdc++ for the address. The worker reads all else from memory, by reads that report an error if
+ * the memory is not mapped. The worker does not call what(), because what() is code of the program. In
+ * std::runtime_error, std::logic_error and classes derived from them, the text is at a known offset, and the
+ * worker reads it there. On the worker thread.
  *
- * The layouts are those of the C++ ABI and of libstdc++ (unwind-cxx.h), on all 64-bit machines.
+ * The layouts in this file are those of the C++ ABI and of libstdc++ (unwind-cxx.h). They are the same on all
+ * 64-bit machines.
  */
 #include "worker/crash_exception.h"
 
-/* number of frames to search; libstdc++ is about five frames away from abort() */
+/* how many frames are searched for a function of libstdc++; that function is about five frames away from
+ * abort() */
 #define ABORT_FRAMES 12u
 #define CLASS_PRIMARY UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
-/* the exception was thrown again, by std::rethrow_exception */
+/* the class of an exception that std::rethrow_exception has thrown again */
 #define CLASS_DEPENDENT (CLASS_PRIMARY + 1)
 #define WHAT_SLOT 2u /* index of what() in std::exception's virtual functions */
-/* bytes in front of a string's text: its length, its capacity and its reference count */
+/* libstdc++ stores a string's length, capacity and reference count in this many bytes in front of the text */
 #define STRING_HEADER 24u
 #define STRING_BYTES_MAX (UINT64_C(1) << 24)
 
@@ -31,9 +33,10 @@ static bool read_u64(const struct hd_modules *m, uint64_t at, uint64_t *value) {
     return hd_memory_read(&m->memory, at, value, sizeof *value);
 }
 
-/* Returns the module of libstdc++, if the stack has a function that ends the program for an uncaught
- * exception. Otherwise -1: then the thread must not call libstdc++. With such a function the call is safe:
- * the thread has just used its list of exceptions, and has not taken malloc's lock. */
+/* If the stack has a function that ends the program for an uncaught exception, returns the module of that
+ * function, which contains libstdc++. Otherwise returns -1, and the thread must not call libstdc++. With that
+ * function on the stack, the call is safe: the thread has just used its list of exceptions, and has not taken
+ * malloc's lock. */
 static int find_runtime(struct hd_modules *m, const struct hd_frame *frames, uint32_t count) {
     /* __gxx_personality_v0 ends the program when an exception would leave a noexcept function */
     static const char ends[][24] = {"_ZSt9terminatev", "__gxx_personality_v0"};
@@ -57,14 +60,15 @@ static uint64_t find_object(const struct hd_modules *m, uint64_t globals) {
         return 0;
     }
     if (caught.exception_class == CLASS_DEPENDENT) {
-        /* for a rethrown exception, this member has the address of the object thrown first */
+        /* for an exception that was thrown again, `type` has the address of the object that was thrown
+         * first */
         return caught.type;
     }
     return caught.exception_class == CLASS_PRIMARY ? at + sizeof caught : 0;
 }
 
-/* Reads a text of at most `bytes` - 1 bytes. Reads byte by byte, because the page behind the text may not
- * be mapped. */
+/* Reads at most `bytes` - 1 bytes of a text, one by one, because the page behind the text may not be
+ * mapped. */
 static void read_text(const struct hd_modules *m, uint64_t at, size_t length, char *out, size_t bytes) {
     size_t n = 0;
     while (n < length && n < bytes - 1 && hd_memory_read(&m->memory, at + n, out + n, 1) && out[n] != 0) {
@@ -83,7 +87,7 @@ static void read_type(const struct hd_modules *m, uint64_t object, struct hd_cra
     }
 }
 
-/* Reads the text of the exception, if its what() is that of std::runtime_error or std::logic_error. With
+/* Reads the text only if the exception's what() is that of std::runtime_error or std::logic_error. For
  * another what(), the place of the text is not known. */
 static void read_what(struct hd_modules *m, uint32_t runtime, uint64_t object,
                       struct hd_crash_exception *out) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The crashed thread waits in our signal handler, so the worker can read its stack in place. May wait for
- * the disk. On the worker thread.
+ * The crashed thread waits in our signal handler, so the worker can read its stack in place. The worker may
+ * wait for the disk here. On the worker thread.
  */
 #include "worker/crash_report.h"
 
@@ -69,8 +69,8 @@ static uint32_t unwind(struct hd_stacks *s, const struct hd_crash *crash, uint8_
 
 /* ---- the report ------------------------------------------------------------------------------- */
 
-/* Withdraws the reports of open hangs, because the crash report replaces them: it has the duration and the
- * loop of the longest hang. */
+/* Withdraws the reports of the hangs that last at the time of the crash, because the crash report replaces
+ * them. Stores the duration and the loop of the longest hang in the crash report. */
 static void take_over_hangs(struct hd_worker *worker, struct hd_report *r, uint64_t at_ns) {
     for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
         struct hd_turn *turn = &worker->turns.turn[i];
@@ -129,7 +129,7 @@ void hd_crash_report(struct hd_worker *worker) {
         hd_crash_exception_read(&s->modules, s->frames, count, &exception);
     }
     hd_tree_init(&tree, &worker->turns.pool);
-    /* any time but 0, because this stack is the only one in the tree */
+    /* charges 1 ns: any time but 0 serves, because this stack is the only one in the tree */
     hd_tree_charge(&tree, hd_tree_add(&tree, s->frames, count, crash->at_ns), 1);
     write_report(worker, crash, &walk, &exception, &tree);
     hd_tree_free(&tree);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor decides when a hang opens and ends. The worker may know more by the time it reads the
- * monitor's message, and corrects the decision. On the worker thread.
+ * The monitor decides when a hang opens and ends. If the worker knows more when it reads the monitor's
+ * message, the worker corrects the decision. On the worker thread.
  */
 #include "worker/hang.h"
 
@@ -10,7 +10,8 @@
 #include "worker/blocked.h"
 #include "worker/facts.h"
 
-/* from this age of a hang on, evidence for its loop is enough to publish its report */
+/* from this age on, the report of a hang is published without a certain loop, if there is evidence for the
+ * loop */
 #define FREEZE_NS (5 * HD_NS_PER_S)
 
 void hd_hang_ignore(const struct hd_run *run, struct hd_turn *turn, uint64_t ticks) {
@@ -53,18 +54,18 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     turn->activity = hd_activity_is_idle(msg->activity) ? turn->activity : msg->activity;
     turn->times.threshold_ns = msg->threshold_ns;
     take_message(turn, msg);
-    /* takes the age at the newest sample if it is larger, because a look takes its sample after the time in
-     * its message */
+    /* takes the age at the newest sample if it is larger, because a look determines the duration before it
+     * takes its sample */
     if (s->age_ns > msg->duration_ns) {
         turn->times.duration_ns = s->age_ns;
     }
     bool launch = turn->state == HANGDOG_STATE_LAUNCH;
     if (s->newest.valid && !launch && !turn->not_a_hang &&
         hd_blocked_is_served(worker->run, &worker->probe, turn, &s->newest)) {
-        /* earlier checks did not show this, because the thread that serves the loop was busy then */
+        /* another thread serves the loop; earlier checks did not find that thread, because it was busy */
         hd_hang_ignore(worker->run, turn, msg->start_ticks);
     }
-    if (turn->not_a_hang) { /* the monitor sent the message before it knew that the turn is not a hang */
+    if (turn->not_a_hang) { /* the monitor sent this message before it knew that the turn is not a hang */
         return;
     }
     hd_publish_open(&worker->publisher, turn);
@@ -75,9 +76,9 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
 
 /* ---- while it lasts --------------------------------------------------------------------------- */
 
-/* The loop of a very long hang may never wait again, and so may never become certain. For such a hang,
- * evidence that the loop is the program's is enough. Marks the report as published, and as due for a write.
- */
+/* Publishes the report of a very long hang if there is evidence that the loop is the program's. Does not wait
+ * until the loop is certain, because in such a hang the loop may never wait again. Marks the report as due
+ * for a write. */
 static void publish_freeze(const struct hd_run *run, struct hd_turn *turn) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     bool evidence = w->generation == turn->loop.generation &&
@@ -93,7 +94,8 @@ static void update(struct hd_worker *worker, struct hd_turn *turn) {
     turn->times.duration_ns = s->age_ns;
     turn->times.process_cpu_ns = hd_os_process_cpu_ns();
     bool waits_for_thread = s->same && hd_evidence_awaited_tid(&s->newest.probe) != 0;
-    /* captures the threads again, because by now they may wait for each other in a ring */
+    /* if the turn's thread waits for another thread, captures the threads again, because they may have formed
+     * a deadlock by now */
     if (waits_for_thread && turn->threads.deadlock_count == 0) {
         capture_threads(worker, turn);
     }
@@ -115,8 +117,8 @@ void hd_hang_update_all(struct hd_worker *worker) {
 
 /* ---- its end ---------------------------------------------------------------------------------- */
 
-/* True: the program ends, and this thread has had no loop. The turn counts as a launch then, but the thread
- * was not launching: the program's loops are in other threads. */
+/* True: the program ends, the report is still deferred, and no loop of this thread is known. The thread's
+ * turn counts as a launch, but the thread was not launching: the program's loops are in other threads. */
 static bool ends_without_loop(const struct hd_run *run, const struct hd_turn *turn) {
     const struct hd_loop *loop = &hd_watch_at(&run->watches, turn->loop.slot)->loop;
     return run->settings.deferred && !turn->report.published && turn->state == HANGDOG_STATE_LAUNCH &&
@@ -125,30 +127,31 @@ static bool ends_without_loop(const struct hd_run *run, const struct hd_turn *tu
            !atomic_load_explicit(&loop->found.has_evidence, memory_order_relaxed);
 }
 
-/* True: the turn counts as a launch, but has lasted for more than launch_known_ns. So the program was
- * working before it had a loop, and was not launching. */
+/* True: the turn counts as a launch, but has lasted for more than launch_known_ns (0: no limit). So the
+ * program was working before it had a loop, and was not launching. */
 static bool known_too_late(const struct hd_run *run, const struct hd_turn *turn) {
     uint64_t limit_ns = run->settings.launch_known_ns;
     return limit_ns != 0 && turn->state == HANGDOG_STATE_LAUNCH &&
            hd_os_now_ns() - turn->times.start_ns > limit_ns;
 }
 
-/* Converts a time in ticks of the loop's counter to the monitor's clock. 0: `ticks` is 0, or the worker
- * lost the CPU between its readings of the counter and of the clock. */
+/* Converts a time in ticks of the loop's counter to the monitor's clock. Returns 0 if `ticks` is 0, or if the
+ * worker lost the CPU between its readings of the counter and of the clock. */
 static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
     uint64_t before_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), now_ns = hd_os_now_ns();
     uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
     return ticks != 0 && now_ns - before_ns < HD_NS_PER_MS ? now_ns - hd_ticks_to_ns(now - ticks, rate) : 0;
 }
 
-/* Returns the time when the turn ended. While the message was on its way, the recogniser may have found that
- * an earlier wait was the loop's own. The turn then ended at the start of that wait, and a launch at the
- * start of the loop's first wait. In two cases only a launch ends earlier than the message says: a stop must
- * be subtracted, or another hang may have followed that wait. */
+/* Returns the time when the turn ended: the time in the message, or an earlier one. While the message was on
+ * its way, the recogniser may have found that an earlier wait was the loop's own. The turn then ended at the
+ * start of that wait. A launch then ended at the start of the loop's first wait. In two cases, a turn that is
+ * no launch ended at the time in the message. Either the process was stopped during the turn, or another hang
+ * may have followed the earlier wait. */
 static uint64_t end_of(const struct hd_run *run, const struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
     const struct hd_loop *loop = &w->loop;
-    if (w->generation != turn->loop.generation) { /* another loop has the slot by now */
+    if (w->generation != turn->loop.generation) { /* another loop has this slot by now */
         return msg->at_ns;
     }
     bool launch = turn->state == HANGDOG_STATE_LAUNCH;
@@ -182,7 +185,8 @@ void hd_hang_end(struct hd_worker *worker, struct hd_turn *turn, const struct hd
     hd_turn_free(turn);
 }
 
-/* Reports a long frame only if its loop is certain, because such reports are never deferred. */
+/* If settings.deferred is set, writes the report only if the loop is certain, because reports of long frames
+ * are never deferred. */
 void hd_hang_frame(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_settings *settings = &worker->run->settings;
     bool certain = hd_publish_is_certain(worker->run, turn);

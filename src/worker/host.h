@@ -21,8 +21,8 @@ struct hd_process {
     bool debugger;      /* true: a debugger is attached */
 };
 
-/* Fills *facts when the worker starts. Also stores the program's name in the record, because settle gets
- * the name of a dead process only from there. `proc_fd`: descriptor of /proc/self. */
+/* Fills *facts; call it when the worker starts. Also stores the program's name in the record, because settle
+ * gets the name of a dead process only from the record. `proc_fd`: descriptor of /proc/self. */
 void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
                   struct hd_modules *modules);
 void hd_host_read_process(int proc_fd, struct hd_process *process);

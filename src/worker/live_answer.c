@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker reads the stacks of blocked threads in place, which is not possible for a running thread. If a
- * running thread's turn is sampled, the report has the newest sample's stack. The captured threads replace
- * those of an open hang, whose next report shows the newer ones. On the worker thread.
+ * The worker can read the stack of a blocked thread in place, but not that of a running thread. If the
+ * monitor samples the turn of a running thread, the report shows the newest stack of that turn instead. The
+ * worker has memory for one capture of all threads. So the next report of an open hang shows the threads that
+ * were captured here. On the worker thread.
  */
 #include "worker/live_answer.h"
 
@@ -15,14 +16,15 @@
 
 struct out {
     char *buffer;
-    /* used: size of the document so far, including the part that did not fit into `size` bytes */
+    /* used: size of the document so far, including the part that `buffer` had no space for */
     size_t size, used;
 };
 
 static int put(void *ctx, const char *bytes, size_t n) {
     struct out *o = ctx;
     size_t room = o->used < o->size ? o->size - o->used : 0;
-    if (room > 0) { /* otherwise only counts, because a caller may pass no buffer to learn the size */
+    /* if the buffer is full, only counts the bytes, because a caller may pass no buffer to learn the size */
+    if (room > 0) {
         memcpy(o->buffer + o->used, bytes, n < room ? n : room);
     }
     o->used += n;

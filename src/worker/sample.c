@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For each sample, reads the stack, then what the thread waits for, then whether another thread serves the
- * loop. On the worker thread.
+ * For each sample, the worker reads the stack, then what the thread waits for, then whether another thread
+ * serves the loop. On the worker thread.
  */
 #include "worker/sample.h"
 
@@ -59,8 +59,8 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
     read_python(&worker->stacks.scripts, tid, &now->probe);
 }
 
-/* Handles a sample with the same stack as the sample before. Reads again what may have changed
- * nevertheless: the owner of a lock, and whether a child has the terminal. */
+/* Handles a sample with the same stack as the sample before. Reads again what may have changed while the
+ * stack stayed the same: the owner of a lock, and whether a child has the terminal. */
 static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                             struct hd_sample *now) {
     int tid = hd_thread_id_tid(turn->loop.thread);
@@ -79,8 +79,9 @@ static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, cons
     }
 }
 
-/* Queries the recogniser: is the thread's wait the loop's own, or a wait in a thread pool while another
- * thread serves the loop? Ignores the turn if its wait is no hang. */
+/* Queries the recogniser about the thread's wait. That wait may be the loop's own, or a wait for work in a
+ * thread pool while another thread serves the loop. Ignores the turn if the sample shows that the turn is no
+ * hang. */
 static void check_wait(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg,
                        const struct hd_capture *c, bool is_new, struct hd_sample *now) {
     now->served = now->served || hd_blocked_is_served(worker->run, &worker->probe, turn, now);
@@ -89,7 +90,8 @@ static void check_wait(struct hd_worker *worker, struct hd_turn *turn, const str
         hd_blocked_send(worker->run, &worker->probe, turn, c, now->depth);
     }
     if (now->probe.not_a_hang && (!now->served || turn->state != HANGDOG_STATE_LAUNCH)) {
-        /* does not ignore a launch that waits in a pool, because a launch may work between such waits */
+        /* does not ignore a launch whose thread waits for work in a thread pool, because the launch may
+         * continue after that wait */
         hd_hang_ignore(worker->run, turn, msg->start_ticks);
     }
 }
@@ -127,7 +129,8 @@ void hd_sample_add_late(struct hd_worker *worker, struct hd_turn *turn, const st
         store_changed(worker->run, turn, hd_os_now_ns());
     }
     hd_samples_answer(turn, &answer);
-    /* halved for the first stack, so that the report with that stack is due sooner */
+    /* for the turn's first stack, halves the age at the last report, so that a report with this stack is due
+     * sooner */
     turn->report.written_age_ns /= had_stack ? 1 : 2;
 }
 

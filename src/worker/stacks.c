@@ -9,9 +9,9 @@
 /* time between two checks of the modules; a check takes about 50 us */
 #define CHECK_MODULES_NS (1 * HD_NS_PER_S)
 
-/* A thread that leaves the kernel may get a signal of the program before our signal. The handler of that
- * signal is then on the stack, and has not run yet. Drops the handler and its signal frame, so that the
- * innermost frame is the code that the signal interrupted. */
+/* When a thread leaves the kernel, Linux may deliver a signal of the program before our signal. The handler
+ * of the program's signal is then on the stack, but has not run yet. Drops that handler and its signal frame,
+ * so that the innermost frame is the code that the program's signal interrupted. */
 static void drop_handlers(struct hd_frame *f, struct hd_walk *walk) {
     while (walk->count > 2 && f[0].trust == HD_TRUST_CONTEXT && f[0].pc == f[0].start &&
            f[2].trust == HD_TRUST_SIGNAL) {

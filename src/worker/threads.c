@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker reads the stack of a blocked thread in place. For a running thread it reads what needs no
- * stack: the CPU use, and the functions of a script that the thread runs. On the worker thread.
+ * The worker reads the stack of a blocked thread in place. For a running thread the worker reads what needs
+ * no stack: the CPU use, and the functions of a script that the thread runs. On the worker thread.
  */
 #include "worker/threads.h"
 
@@ -17,9 +17,9 @@
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
 #define FRAMES_PER_THREAD 128
-/* largest number of frames of one thread, functions of scripts included */
+/* largest number of frames of one thread, including the functions of scripts */
 #define MIXED_PER_THREAD 192
-/* two readings of a clock take less time, unless the worker lost the CPU between them */
+/* if two readings of the clock differ by this time or more, the worker lost the CPU between them */
 #define READ_NS (100 * HD_NS_PER_US)
 
 /* ---- the list --------------------------------------------------------------------------------- */
@@ -52,8 +52,8 @@ static void add_thread(struct hd_threads *t, hd_thread_id thread) {
 static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
     t->count = t->left_out = t->frames_used = 0;
     add_thread(t, first);
-    /* adds the watched thread although it has samples, because a report of another loop's hang may use the
-     * captured threads */
+    /* the watched thread is captured although it has samples, because a report of another loop's hang may use
+     * the captured threads */
     add_thread(t, watched);
     struct hd_proc_tasks tasks;
     hd_proc_tasks_start(&tasks, t->probe->proc_fd);
@@ -82,8 +82,9 @@ static void store_frames(struct hd_threads *t, struct hd_thread_record *r, uint3
     t->frames_used += count;
 }
 
-/* If `r` is the first captured thread, reads the name of the file that its call works on. Reads no names for
- * other threads, because only the first may own a lock. */
+/* If `r` is the first captured thread, reads the name of the file that the thread's system call works on.
+ * Reads no names for other threads, because only the first thread may own a lock. If settings.without_paths
+ * is set, reads no name at all. */
 static void read_path(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
     if (r == t->thread && !t->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
         hd_probe_file(t->probe, hd_thread_id_tid(r->thread), c, t->first_path)) {
@@ -91,8 +92,8 @@ static void read_path(struct hd_threads *t, struct hd_thread_record *r, const st
     }
 }
 
-/* Adds the functions of scripts to the frames of the thread. `room`: the number of frames that t->frames
- * still has space for. Returns the number of frames. */
+/* Adds the functions of scripts to the frames of the thread. `room`: how many more frames t->frames has space
+ * for. Returns the number of frames of the thread. */
 static uint32_t expand_scripts(struct hd_threads *t, const struct hd_thread_record *r,
                                const struct hd_capture *c, const struct hd_walk *walk, uint32_t room) {
     uint32_t walk_max = least(room, FRAMES_PER_THREAD);
@@ -139,8 +140,8 @@ static void read_running_script(struct hd_threads *t, struct hd_thread_record *r
 
 /* ---- a thread without a stack ----------------------------------------------------------------- */
 
-/* Reads the thread's CPU clock. The thread's scheduling statistics do not serve here, because they change
- * only at a tick of the kernel. False: the thread has ended. */
+/* Reads the thread's CPU clock. The worker cannot use the thread's scheduling statistics instead, because
+ * Linux updates them only at a tick of the kernel. False: the thread has ended. */
 static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
@@ -148,7 +149,7 @@ static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
-            break; /* otherwise the worker lost the CPU between the two readings, and tries again */
+            break; /* the worker did not lose the CPU between the two readings, so needs no other try */
         }
     }
     return true;
@@ -167,8 +168,8 @@ static void read_share(struct hd_thread_record *r, struct hd_thread_seen *first)
     }
 }
 
-/* Returns the state of a thread without a stack; `error` says why it has no stack. Any process may read the
- * state, even if it may not read the thread's system call. */
+/* Returns the state of a thread whose stack was not read; `error` says why it was not read. The worker may
+ * read the state even if it has no right to read the thread's system call. */
 static uint8_t state_of(const struct hd_target *target, int error) {
     enum hd_run_state state;
     if (error == -EAGAIN) {
@@ -182,8 +183,8 @@ static uint8_t state_of(const struct hd_target *target, int error) {
 
 /* ---- all threads ------------------------------------------------------------------------------ */
 
-/* Reads the thread's stack if the thread is blocked. False: the thread runs, so only its CPU use is read.
- * At a second try the thread may be blocked. */
+/* Reads the thread's stack if the thread is blocked. False: the thread runs, so only its CPU use is read. The
+ * caller may try again, because the thread may be blocked by then. */
 static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *seen) {
     struct hd_target target = {0};
     struct hd_capture c;
@@ -212,9 +213,9 @@ static void wait_until(uint64_t until_ns) {
     hd_os.futex_wait(&word, 0, until_ns, false);
 }
 
-/* Reads each thread once. After `until_ns` leaves threads out, but never the first two, because these may own
- * a lock or have the loop. True: a second try is useful, because a thread other than `watched` runs. For
- * `watched` it is not, because that thread has samples. */
+/* Reads each thread once. After `until_ns`, leaves out all threads but the first two, because these may own a
+ * lock or have the loop. True: a thread other than `watched` runs, so the caller should try again. The thread
+ * `watched` needs no second try, because it has samples. */
 static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_ns) {
     bool again = false;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -276,9 +277,9 @@ bool hd_threads_has_not_run(hd_thread_id thread, const struct hd_sched *since) {
     return same;
 }
 
-/* The worker reads one thread after the other, so a lock that changes its owner meanwhile may look like a
- * ring. A thread that has not run since its stack was read has neither taken nor released a lock. So only
- * such threads count. */
+/* The worker reads one thread after the other. If a lock changes its owner meanwhile, the threads may seem to
+ * wait for each other in a cycle. A thread that has not run since its stack was read has neither taken nor
+ * released a lock. So the search uses only threads that have not run. */
 void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out) {
     struct hd_waits_for edges[HD_THREADS_MAX];
     struct hd_cause cause;

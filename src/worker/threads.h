@@ -17,34 +17,36 @@
 struct hd_thread_seen {
     uint64_t cpu_ns;
     union {
-        uint64_t at_ns; /* for a running thread: the time when cpu_ns was first read; 0: not read yet */
+        /* for a running thread: the time when cpu_ns was first read; 0: cpu_ns was not read yet */
+        uint64_t at_ns;
         /* for a thread with a stack: how many times the thread had got a CPU when its stack was read */
         uint64_t slices;
     };
 };
 
 struct hd_threads {
-    /* The worker sets these members when it starts. */
+    /* The worker sets `run`, `stacks`, `probe` and `own` when it starts. */
     const struct hd_run *run;
     struct hd_stacks *stacks;
     struct hd_probe_context *probe;
     hd_thread_id own;
-    /* The threads that were captured last. */
+    /* The result of the newest capture of all threads. */
     struct hd_thread_record thread[HD_THREADS_MAX];
     struct hd_thread_seen seen[HD_THREADS_MAX];
     uint32_t count, left_out, frames_used;
     char first_path[64]; /* name of the file that the first thread's system call works on */
     struct hd_frame frames[HD_THREAD_FRAMES_MAX];
-    uint8_t stack[HD_STACK_BYTES_MAX]; /* buffer for the stack of one thread at a time */
+    uint8_t stack[HD_STACK_BYTES_MAX]; /* buffer for a copy of one thread's stack */
 };
 
-/* Captures `first`, which may own a lock, then `watched`, then the other threads. Leaves out threads that it
- * has not reached after 25 ms. If a thread runs, tries again to read its stack, 20 ms after the start. If the
- * thread still runs, the report has its CPU use and no stack. */
+/* Captures `first`, which may own a lock, then `watched`, then the other threads. Leaves out other threads
+ * that the worker has not reached after 25 ms. The stack of a running thread cannot be read, so the worker
+ * tries again 20 ms after the start. If the thread still runs, the report shows the thread's CPU use, and no
+ * stack. */
 void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first);
 
-/* Starts at `thread`, and follows the captured threads that wait for each other. If they form a ring,
- * stores the ring in *out: a deadlock. */
+/* Starts at `thread`, and follows the captured threads that wait for each other. If they wait in a cycle,
+ * which is a deadlock, stores the cycle in *out. */
 void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out);
 
 /* Returns the thread that uses the most CPU time in the next 20 ms; HD_THREAD_ID_NONE: no thread uses any.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * When tracking of a turn starts, reads the counters of the process and its control group. The report says by
- * how much the counters grew after that. On the worker thread.
+ * Reads the counters of the process and its control group when tracking of a turn starts. The turn's report
+ * says by how much the counters grew since that time. On the worker thread.
  */
 #include "worker/tracking.h"
 

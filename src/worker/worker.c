@@ -54,8 +54,8 @@ static void connect(struct hd_worker *worker) {
     p->scratch = (struct hd_report_scratch *)(void *)more;
 }
 
-/* Called when the program has changed its root folder. Replaces the descriptors by which a path could leave
- * the new root. */
+/* The worker calls this function after the program has changed its root folder. Replaces the descriptors by
+ * which a path could leave the new root folder. */
 static void confine(void *ctx) {
     struct hd_worker *worker = ctx;
     hd_capture_files_confine();
@@ -64,14 +64,15 @@ static void confine(void *ctx) {
     worker->publisher.marker_fd = hd_private_table_confine(worker->publisher.marker_fd);
 }
 
-/* Answers the main thread if it has given up rights, and waits until the worker has given up the same rights.
- * Called between steps of the start, so that the main thread does not wait for the whole start. */
+/* Gives up the rights that the main thread has given up, and answers the main thread, which waits for that.
+ * The worker calls this function several times during its start. So the main thread need not wait for the
+ * whole start. */
 static void follow_early(const struct hd_worker *worker) {
     (void)hd_follow_answer(worker->run, HD_RUN_WORKER, NULL, NULL);
 }
 
-/* Opens settings.kept_file for the program's exec. The exec takes the file from the worker's private
- * descriptor table, by channel.kept_fd. */
+/* Opens the file settings.kept_file, and stores its descriptor in channel.kept_fd. When the program calls
+ * exec, our wrapper of exec takes the file from the worker's private descriptor table. */
 static void open_kept_file(const struct hd_worker *worker) {
     const char *path = worker->run->settings.kept_file;
     struct hd_channel *channel = &worker->run->channel;
@@ -93,8 +94,8 @@ static void open_spool(struct hd_publisher *p) {
     }
 }
 
-/* Must run on the worker thread, because all files opened here must be in that thread's private descriptor
- * table. */
+/* Prepares all parts of the worker. Must run on the worker thread, because the files that this function opens
+ * must be in that thread's private descriptor table. */
 static void start(struct hd_worker *worker) {
     struct hd_stacks *stacks = &worker->stacks;
     const char *runtime = worker->run->settings.runtime;
@@ -143,8 +144,8 @@ static void recognise(struct hd_worker *worker) {
 }
 
 /* Runs the recogniser a last time, because the newest waits may be evidence against a loop with deferred
- * reports. During a turn the recogniser judges only once a second. This call makes it judge at once what
- * would be due within the next second. */
+ * reports. During a turn the recogniser judges only once a second. If its next judgement is due within a
+ * second, this function runs it at once. */
 static void recognise_last(struct hd_worker *worker) {
     const struct hd_recogniser *r = &worker->run->ports.recogniser;
     if (r->due != NULL && r->due(r->ctx, hd_os_now_ns() + HD_NS_PER_S)) {
@@ -200,7 +201,7 @@ static void handle_turn(struct hd_worker *worker, struct hd_turn *turn, const st
     }
 }
 
-/* Handles one message. False: it was the last message (HD_MSG_STOP). */
+/* Handles one message. False: the message was the last one (HD_MSG_STOP). */
 static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
     const struct hd_capture *c = (const struct hd_capture *)(const void *)(msg + 1);
     struct hd_turn *turn = hd_turns_find(&worker->turns, msg->loop, msg->generation);
@@ -230,8 +231,8 @@ static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
     case HD_MSG_CPU_DROP:
         hd_cpu_report_handle(worker, msg, c);
         break;
-    /* messages of all other types are about a turn, and handle_turn has handled them if the worker follows
-     * that turn */
+    /* Messages of all other types are about a turn. If the worker follows that turn, handle_turn has handled
+     * them. */
     default:
         break;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker thread. The worker may wait for a disk, and no other thread waits for the worker. It allocates
- * nothing.
+ * The worker thread. The worker does all work that may wait for a disk, so that the monitor never waits for
+ * one. The worker allocates no memory.
  */
 #ifndef HD_WORKER_H
 #define HD_WORKER_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * In a thread pool, one free thread waits for events at the loop's epoll instance. The other free threads
- * wait for a lock until they may wait there too. A wait for that lock is no hang. On the worker thread.
+ * wait for a lock. The thread that gets the lock is the next to wait at the epoll instance. A wait for the
+ * lock is no hang. On the worker thread.
  */
 #include "worker/blocked.h"
 
@@ -12,12 +13,12 @@
 #include "os/linux/proc_stat.h"
 #include "worker/threads.h"
 
-#define SERVERS_MAX 64 /* largest number of threads whose system calls are read; each takes about 4 us */
+/* largest number of threads whose system calls are read; a read of one call takes about 4 us */
+#define SERVERS_MAX 64
 
-/* A shell that waits for a command has given the terminal to a child, so the shell's wait is not the loop's
- * own. But the worker reads which process has the terminal only after the sample. True: what the worker read
- * is valid for the sample too. Either this process has no terminal, or the thread has not run since the
- * sample. */
+/* A shell that waits for a command gives the terminal to a child, so the shell's wait is not the loop's own.
+ * But the worker reads which process has the terminal only after the sample. True: that reading is valid for
+ * the sample too. Either this process has no terminal, or the thread has not run since the sample. */
 static bool is_of_now(const struct hd_probe_context *probe, const struct hd_turn *turn,
                       const struct hd_capture *c) {
     return hd_own_terminal(probe->proc_fd) == 0 || hd_threads_has_not_run(turn->loop.thread, &c->sched);
@@ -56,18 +57,19 @@ static bool another_waits_by(int proc_fd, hd_thread_id thread, int32_t epoll) {
     return waits;
 }
 
-/* True: the thread is still blocked in its call of futex. A thread that was woken and waits for a CPU has
- * not run either, but the kernel shows no call for it. */
+/* True: the thread is still blocked in its call of futex. A woken thread that waits for a CPU has not run
+ * either. So the function also checks the call, because the kernel shows no call of a woken thread. */
 static bool still_waits(int proc_fd, hd_thread_id thread, const struct hd_sched *since) {
     struct hd_capture call;
     return hd_thread_syscall(proc_fd, hd_thread_id_tid(thread), &call) && call.syscall_nr == SYS_futex &&
            hd_threads_has_not_run(thread, since);
 }
 
-/* True only if the thread waits for a lock without an owner, at a call site of the loop's pool. Besides,
- * another thread must wait at the loop's epoll instance, and after that the first thread must still be
- * blocked. If no thread waits there, the thread that serves the loop may be busy or without a CPU. So the
- * worker checks the next sample too, even if that sample equals this one (wants_equal). */
+/* True only if three conditions are met. The thread waits for a lock without an owner, at a call site of the
+ * loop's thread pool. Another thread waits at the loop's epoll instance. After the worker has found that
+ * other thread, the first thread is still blocked. If no thread waits at the epoll instance, the thread that
+ * serves the loop may be busy, or may wait for a CPU. So the worker checks the next sample too, even if the
+ * next sample equals this one (wants_equal). */
 bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_context *probe,
                           const struct hd_turn *turn, const struct hd_sample *sample) {
     const struct hd_recogniser *r = &run->ports.recogniser;
@@ -85,8 +87,9 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
     if (how.served) {
         r->blocked(r->ctx, &w->loop, &how);
     }
-    /* The next sample must be checked if another thread may serve the loop by then. In a launch it must be
-     * checked even if the loop's call site is unknown, because that may become known by then. */
+    /* The worker must check the next sample, because another thread may serve the loop by then. In a launch
+     * the worker must check even if the loop's call site is unknown, because the recogniser may know the call
+     * site by then. */
     may &= !how.served && (how.epoll >= 0 || turn->state == HANGDOG_STATE_LAUNCH);
     atomic_store_explicit(&w->worker.wants_equal, may, memory_order_relaxed);
     return how.served;

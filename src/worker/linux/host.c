@@ -63,8 +63,8 @@ static void fill_host(struct hd_program_facts *f) {
     f->host.kernel = f->kernel[0] != '\0' ? f->kernel : NULL;
 }
 
-/* If the program is an interpreter, returns the script that it runs, which is a part of `text`. NULL: the
- * program is no interpreter. */
+/* If the program is an interpreter, returns the name of the script that it runs, which is a part of `text`.
+ * NULL: the program is no interpreter. */
 static const char *script_of(int proc_fd, char *text, size_t size) {
     char *argv[16] = {NULL};
     long n = hd_proc_read(proc_fd, "cmdline", text, size);
@@ -84,8 +84,9 @@ static void name_app(const char *executable, int proc_fd, char *name, size_t siz
     hd_text_base_name(name, size, has_name ? script : executable);
 }
 
-/* Takes the name that the user gave. Without one, makes a name from the script or the executable. Stores
- * the name in the record as well, for the process that settles a dead process's reports. */
+/* Uses the name that the user gave. If the user gave none, makes a name from the script or the executable.
+ * Stores the name in the record as well, for the process that settles this process's reports after its
+ * death. */
 static void fill_name(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o,
                       int proc_fd) {
     if (s->app_name[0] == '\0') {
