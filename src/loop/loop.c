@@ -23,8 +23,8 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
     if ((flags & HD_FLAG_PARKED) != 0 && running) {
         answered |= HD_FLAG_PARKED;
     }
-    /* The monitor may withdraw these flags at any moment. So the mark wakes it only if one of them was still
-     * set. */
+    /* The monitor may withdraw these flags at any moment. So the mark wakes the monitor only if one of them
+     * was still set. */
     if (answered != 0 &&
         (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
         wake_monitor(l);
@@ -85,7 +85,7 @@ void hd_loop_exit(struct hd_loop *l) {
     uint32_t depth = depth_of(l);
     if (depth > 1) {
         set_depth(l, depth - 1);
-        hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* the outer loop's turn starts again */
+        hd_loop_mark(l, HANGDOG_AFTER_WAITING); /* a new turn of the outer loop starts */
     } else {
         set_depth(l, 0);
         hd_loop_mark(l, HANGDOG_EXIT);
@@ -95,8 +95,8 @@ void hd_loop_exit(struct hd_loop *l) {
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     uint64_t word;
     uint64_t turn;
-    /* The owner may store a mark between these loads. If two loads of the word give the same, `turn` belongs
-     * to that word. Otherwise this function loads both again. */
+    /* The owner may store a mark between these loads. If both loads of the word give the same value, `turn`
+     * belongs to that word. Otherwise this function loads both variables again. */
     do {
         word = atomic_load_explicit(&l->word, memory_order_seq_cst);
         turn = atomic_load_explicit(&l->turn_ticks, memory_order_acquire);

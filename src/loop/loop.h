@@ -29,8 +29,9 @@
  * twice as much as the clock read (8 ns). In the worst case, without HD_SETTLE_NS, 1 of 100 wake-ups was
  * lost. */
 #define HD_SETTLE_NS (1 * HD_NS_PER_MS)
-#define HD_FLAG_PARKED 1u  /* the monitor sleeps until a loop runs */
-#define HD_FLAG_TRACKED 2u /* the mark that ends this turn stores the time, and wakes the monitor */
+#define HD_FLAG_PARKED 1u /* the monitor is parked: the first mark that starts a turn wakes it */
+/* the mark that ends this turn stores its time in tracked_end, and wakes the monitor */
+#define HD_FLAG_TRACKED 2u
 
 #define HD_ACTIVITY_BITS 3u
 #define HD_ACTIVITY_MASK 7u
@@ -52,7 +53,7 @@ struct hd_frames {
  * the worker read them. All members are zero if the program marks the loop itself. Times are in ticks. */
 struct hd_loop_found {
     _Atomic uint64_t launched; /* when the loop first waited, which ended its launch; 0: unknown */
-    /* when the turn started that is no hang, however long it lasts; 0: there is none */
+    /* the start of a turn that does not count as a hang, however long it lasts; 0: there is none */
     _Atomic uint64_t ignored_turn;
     _Atomic uint64_t resumed; /* when the loop's last wait ended; 0: unknown */
     /* Start and end of the newest wait that was recognised as the loop's own only after its end. 0: no wait
@@ -160,12 +161,12 @@ static inline uint64_t hd_loop_turn_start(const struct hd_loop *l, uint64_t word
                : atomic_load_explicit(&l->turn_ticks, memory_order_relaxed);
 }
 
-/* The slow half of a mark. The mark calls this function only if a flag is set. The function clears the flags
- * that the mark answers, and wakes the monitor. Async-signal-safe. */
+/* The slow half of a mark, which calls this function only if a flag is set. The function clears the flags
+ * that the mark answers. If it cleared one, it wakes the monitor. Async-signal-safe. */
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks);
 
-/* Adds to a variable that only the owner writes. So it needs no lock, and takes one instruction if the CPU
- * can do so. */
+/* Adds to a variable that only the owner writes. So the addition needs no lock, and takes one instruction if
+ * the CPU can do so. */
 #if defined(__x86_64__)
 #define HD_OWNER_ADD(field, amount) __asm__("addq %1, %0" : "+m"(field) : "er"((uint64_t)(amount)) : "cc")
 #else
@@ -175,7 +176,7 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 #endif
 
 static inline uint64_t hd_turn_bucket(uint64_t ns) {
-/* Assembly takes two instructions less than a compiler's own function, which returns an int. */
+/* A compiler's built-in function returns an int, and so takes two instructions more than this assembly. */
 #if defined(__x86_64__)
     uint64_t highest;
     __asm__("bsrq %1, %0" : "=r"(highest) : "r"(ns | 1) : "cc");
@@ -197,8 +198,8 @@ static inline void hd_loop_turn_account(struct hd_loop *l) {
 static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *l, unsigned activity,
                                                                 uint64_t word, bool ends, uint64_t now) {
     atomic_store_explicit(&l->word, word, memory_order_release);
-    /* The fence keeps the compiler from loading the flags before it stores the word. It does not keep the CPU
-     * from it, so the monitor waits HD_SETTLE_NS. */
+    /* The fence keeps the compiler from loading the flags before it stores the word. A CPU may still do so,
+     * and therefore the monitor waits HD_SETTLE_NS. */
     atomic_signal_fence(memory_order_seq_cst);
     uint32_t flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
     if (__builtin_expect(flags != 0, 0)) {
@@ -259,7 +260,8 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loo
     return now;
 }
 
-/* The mark of any activity. Callers pass `activity` as a constant, so the compiler selects the mark. */
+/* Stores a mark of any activity. Callers pass `activity` as a constant, so the compiler selects the function
+ * of that mark. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loop *l, unsigned activity) {
     return activity == HANGDOG_BEFORE_WAITING  ? hd_loop_before_wait(l)
            : activity == HANGDOG_AFTER_WAITING ? hd_loop_after_wait(l)

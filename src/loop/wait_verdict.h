@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verdict on a wait, for a thread whose loop the recogniser finds, because the program does not mark
- * it.
+ * The verdict of the recogniser for one wait. The recogniser looks for a thread's loop only if the program
+ * does not mark its loops itself.
  */
 #ifndef HD_WAIT_VERDICT_H
 #define HD_WAIT_VERDICT_H

@@ -28,8 +28,8 @@ void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     atomic_store_explicit(&c->ns_per_tick_32, 1ULL << 32, memory_order_relaxed);
 }
 
-/* Returns whether the machine was suspended since the last pair. It was if counter and clock have run
- * differently since, by more than the error of the rate explains. */
+/* Returns whether the machine was suspended since the last pair. If it was, counter and clock have run
+ * differently since then, by more than the error of the rate. */
 static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     uint64_t since_ns = ns - c->ns;
     uint64_t stamp_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);

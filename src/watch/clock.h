@@ -14,8 +14,8 @@ struct hd_clock {
     uint64_t ticks, ns; /* the newest pair of readings: counter and clock at the same time */
     /* the first pair of readings after the newest suspend, or after the start */
     uint64_t first_ticks, first_ns;
-    /* The value that the counter would have in the first pair if the newest suspend had not changed it. If
-     * there was no suspend, it equals first_ticks. */
+    /* The value that the counter would have in the first pair if the newest suspend had not changed the
+     * counter. If there was no suspend, this value equals first_ticks. */
     uint64_t before_ticks;
     uint64_t measured_ns; /* the time over which the rate was measured; 0: the rate is not known yet */
     /* The length of a tick, in 32.32 fixed point. It is atomic, because a thread that adds a watch reads it

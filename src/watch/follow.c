@@ -37,8 +37,8 @@ _Atomic uint32_t hd_follow_id_changes;
  * thread after the other do so, and ends the process if a thread lacks the right. So our threads keep their
  * rights until libc has changed our threads' ids too. libc may change the main thread's ids before theirs. */
 static bool is_passing(unsigned checks, bool at_once) {
-    /* The caller has read both credentials before this load. So the load also sees a change that started
-     * during those reads. */
+    /* The caller has read the main thread's credentials and its own before this load. So the load also sees a
+     * change that started during those reads. */
     bool changes = atomic_load(&hd_follow_id_changes) != 0;
     bool passing = checks < CHECKS_MAX && (changes || (!at_once && checks == 0));
     if (passing) {

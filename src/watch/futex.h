@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sleep and wake by a futex, which is a 32-bit variable. Any thread; async-signal-safe.
+ * These functions let threads sleep and wake each other by a futex, which is a 32-bit variable. Any thread;
+ * async-signal-safe.
  */
 #ifndef HD_FUTEX_H
 #define HD_FUTEX_H

@@ -42,7 +42,7 @@ long hd_live_request_send(struct hd_live_request *q, _Atomic uint32_t *worker_wa
         return -ETIMEDOUT;
     }
     /* This call has no time limit, because the worker now writes into the caller's buffer. The worker waits
-     * for no disk meanwhile. */
+     * for no disk while it writes there. */
     hd_futex_wait_while(&q->phase, HD_LIVE_TAKEN, UINT64_MAX);
     long result = q->result;
     set_phase(q, HD_LIVE_FREE);

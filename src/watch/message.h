@@ -24,16 +24,20 @@ enum hd_message_type {
     HD_MSG_FRAME,  /* the turn ended below its threshold, but was a long frame */
     HD_MSG_FORGET, /* the turn ended below its threshold, or was void: the worker drops the turn */
     HD_MSG_DRY, /* like SAMPLE, but the sample is dry: it makes memory present before the first real sample */
-    HD_MSG_CERTAIN,    /* the loop is certain: the worker publishes its deferred reports */
-    HD_MSG_WAITS,      /* the worker is to call hd_recogniser.judge, because the recogniser has work */
-    HD_MSG_CPU_START,  /* the process was over its CPU limit: the worker finds the thread that used most */
+    HD_MSG_CERTAIN, /* the loop is certain: the worker publishes its deferred reports */
+    HD_MSG_WAITS,   /* the worker is to call hd_recogniser.judge, because the recogniser has work */
+    /* The process was over its CPU limit. Unless a hang is open, the worker starts a profile of the thread
+     * that used most CPU time. */
+    HD_MSG_CPU_START,
     HD_MSG_CPU_SAMPLE, /* like SAMPLE, but of the thread channel.cpu_thread, which has a watch */
     /* The worker is to read the stack of the thread channel.cpu_thread, if the thread is blocked. This thread
      * has no watch, so the monitor cannot sample it. */
     HD_MSG_CPU_READ,
-    HD_MSG_CPU_REPORT, /* the process was over its CPU limit for a second period */
-    HD_MSG_CPU_DROP,   /* the process was below its CPU limit in the second period */
-    HD_MSG_STOP,       /* the last message: the worker finishes */
+    /* the process was over its CPU limit for a second period: the worker writes a report of the profile */
+    HD_MSG_CPU_REPORT,
+    /* the process was below its CPU limit in the second period: the worker drops the profile */
+    HD_MSG_CPU_DROP,
+    HD_MSG_STOP, /* the last message: the worker finishes */
 };
 
 /* The cost of watching, when the message was sent. */
@@ -54,7 +58,7 @@ struct hd_message_sched {
 
 struct hd_message {
     uint8_t type;  /* enum hd_message_type */
-    uint8_t loop;  /* the slot of the watch */
+    uint8_t loop;  /* the slot of the watch that the message is about */
     uint8_t state; /* hangdog_state of the program; set with TRACK and OPEN */
     /* hangdog_activity of the loop; set with TRACK and OPEN; HANGDOG_EXIT if the turn has ended already */
     uint8_t activity;

@@ -15,7 +15,7 @@ struct hd_unwinder;
 
 /* A finding of the recogniser about the loop of a watch. */
 struct hd_loop_verdict {
-    uint8_t loop; /* the slot of the watch */
+    uint8_t loop; /* the slot of the watch that the verdict is about */
     uint32_t generation;
     enum hd_loop_word {
         HD_LOOP_CERTAIN, /* the loop is certain: the worker publishes its deferred reports */
@@ -40,11 +40,11 @@ struct hd_stack_tools {
 struct hd_blocked {
     uint64_t sp;    /* the thread's stack pointer */
     uint32_t depth; /* the number of frames on the thread's whole stack */
-    /* true: the worker asks whether the thread may belong to a pool, in which one thread at a time serves the
-     * loop's epoll instance */
+    /* True: the worker asks whether the thread may belong to a thread pool. In the pool, one thread at a time
+     * serves the loop's epoll instance. */
     bool in_turn;
-    /* The recogniser's answer: the descriptor of that epoll instance. -1: the recogniser knows no pool to
-     * which the thread may belong. */
+    /* The recogniser's answer: the descriptor of that epoll instance. -1: the recogniser knows no thread pool
+     * to which the thread may belong. */
     int32_t epoll;
     /* False in the worker's first call. The worker calls again with true if another thread serves the loop
      * while this thread is blocked. */

@@ -51,7 +51,7 @@ struct hd_channel_program {
     _Atomic bool limits_changed; /* true: a threshold or the interval has changed; the monitor clears it */
 };
 
-/* The two threads that Hangdog starts. */
+/* The two threads that Hangdog starts: the monitor and the worker. */
 struct hd_channel_threads {
     _Atomic hd_thread_id monitor, worker;
     uint8_t count;          /* how many of the two threads are started */
@@ -78,7 +78,7 @@ struct hd_channel {
 
     /* Only the worker sets the next five members. */
     _Atomic uint64_t worker_cpu_ns;
-    /* when the turn started whose hang the worker wrote into the record last */
+    /* the start of the turn whose hang the worker wrote into the record last */
     _Atomic uint64_t open_start_ns;
     _Atomic uint32_t open_loop; /* the slot of the watch whose turn started at open_start_ns */
     /* the descriptor of settings.kept_file in the worker's descriptor table, plus 1; 0: there is none */
@@ -155,7 +155,8 @@ void hd_run_wake(struct hd_run *r);
  * at most HD_READY_NS, and not beyond `until_ns`. Without this call, a program that first changes its root
  * folder or gives up rights could keep the two threads from opening their files. */
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns);
-/* The calling thread, the monitor or the worker, says that it has opened its files. */
+/* Stores that the calling thread, the monitor or the worker, has opened its files. Wakes a thread that waits
+ * for this in hd_run_wait_ready(). */
 void hd_run_is_ready(struct hd_run *r);
 
 #endif

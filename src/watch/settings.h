@@ -53,8 +53,8 @@ struct hd_settings {
     char runtime[HD_RECORD_STRING];
     char app_name[HD_RECORD_STRING], app_version[64], environment[64];
     char spool[4 * HD_RECORD_STRING];
-    /* The path of a file that the worker keeps open. When the program calls exec, its thread opens the file
-     * again by the worker's descriptor. Empty: there is none. */
+    /* The path of a file that the worker keeps open. When a thread calls exec, it opens the file again by the
+     * worker's descriptor. Empty: there is no file. */
     char kept_file[5 * HD_RECORD_STRING];
 };
 

@@ -50,11 +50,11 @@ struct hd_watch {
     struct hd_mailbox *mailbox;
     struct hd_ping *_Atomic ping; /* the loop's pings (control/ping.c); NULL: the loop has none */
 
-    /* The worker writes these members, and the monitor reads them at each look. The monitor sets changed_ns
-     * to 0 when it opens the watch. */
+    /* The worker writes the members of this struct, and the monitor reads them at each look. The monitor sets
+     * changed_ns to 0 when it opens the watch. */
     struct {
         _Atomic uint64_t changed_ns; /* when a sample last differed from the one before it */
-        /* true: the worker needs each sample, even one that equals the sample before it */
+        /* true: the worker needs each sample, even a sample that equals the one before it */
         _Atomic bool wants_equal;
         /* The address at which the monitor stores the duration of the hang that started at
          * fatal_marker_start_ns. NULL: the duration is not stored for a fatal marker. */

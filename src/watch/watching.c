@@ -44,8 +44,8 @@ void hd_watch_leave_stopped(void) {
     }
 }
 
-/* Returns when the first turn of the calling thread started. For the main thread, during a launch, that is
- * Hangdog's start. Otherwise it is `now_ns`. */
+/* Returns when the first turn of the calling thread started. For the main thread during a launch of less than
+ * HD_LAUNCH_KNOWN_NS, that is Hangdog's start. Otherwise it is `now_ns`. */
 static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     uint64_t started_ns = r->record->options.started_ns;
     bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&r->record->turns.launch_ns) == 0;
@@ -95,8 +95,8 @@ static void start_loop(struct hd_run *r, struct hd_watch *w, uint64_t start_ns) 
     w->loop.frames.period_ns = r->settings.frame_period_ns;
 }
 
-/* Takes the new watch back if the monitor has closed all watches already and will not see this one. Returns
- * true if it took the watch back. */
+/* Takes the new watch back if the monitor has closed all watches already and will not see the new one.
+ * Returns true if it took the watch back. */
 static bool take_back(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = HD_WATCH_NEW;
     if (!atomic_load(&r->channel.stop.watches_closed) ||
