@@ -13,7 +13,7 @@
 
 /* how long a sample repeats the methods while the thread is neither blocked nor certainly running */
 #define RETRY_NS (5 * HD_NS_PER_MS)
-/* how long the monitor sleeps between two attempts */
+/* how long the monitor sleeps between two attempts of one sample */
 #define BETWEEN_NS (500 * HD_NS_PER_US)
 /* a thread that blocks more than once in this time blocks too briefly to be captured */
 #define BRIEFEST_NS (20 * HD_NS_PER_US)

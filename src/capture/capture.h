@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Captures one thread's registers and stack bytes at one instant, by the first capture method that succeeds.
- * A capture allocates nothing and takes no lock. Its signal handler, which runs on the watched thread, looks
+ * A capture allocates nothing and takes no lock. The signal handler, which runs on the watched thread, looks
  * up neither symbols nor modules.
  */
 #ifndef HD_CAPTURE_H

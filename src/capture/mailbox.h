@@ -54,9 +54,11 @@ struct hd_mailbox {
     uint8_t *alt_stack; /* the alternate stack that we gave the thread; NULL: we gave none */
     /* The size of the thread's alternate stack, ours or the program's; 0: the thread has none. Atomic. */
     uint64_t alt_bytes;
-    /* 1 while the monitor reads the stack by plain loads, so that the stack must stay mapped. Atomic. */
+    /* 1 while the monitor reads the stack by plain loads: during that time the stack must stay mapped.
+     * Atomic. */
     uint32_t reading;
-    /* 1 once the thread has ended the watch: from then on, plain loads do not read the stack. Atomic. */
+    /* 1 once the thread has ended the watch: from then on, the monitor does not read the stack by plain
+     * loads. Atomic. */
     uint32_t ended;
     /* 1 once the monitor does not use the mailbox any more. Atomic. */
     uint32_t closed;

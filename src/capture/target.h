@@ -90,8 +90,8 @@ struct hd_target {
     bool watched;      /* false: captures send no signal, and read the stack only by system calls */
     uint32_t capacity; /* the size of `copy_to` in bytes; 0 means HD_STACK_BYTES_MAX */
     uint8_t *copy_to;  /* the caller's buffer for the stack; NULL: captures use the library's spare buffer */
-    /* The methods in the order of a sample; a row of zeros ends the array. If this is NULL, hd_target_open
-     * stores hd_methods. */
+    /* The methods in the order of a sample; a row of zeros ends the array. If `methods` is NULL,
+     * hd_target_open stores hd_methods. */
     const struct hd_capture_method *methods;
     struct hd_thread_files files;
     struct hd_thread_clock clock; /* the scheduling statistics at the start of the current attempt */
@@ -109,13 +109,13 @@ struct hd_target {
 int hd_target_open(struct hd_target *t, hd_thread_id thread);
 void hd_target_close(struct hd_target *t);
 
-/* Sleeps for `ns`. hd_capture_napped_ns returns how long all captures together have slept so far. On the
- * monitor thread. */
+/* hd_capture_nap sleeps for `ns`. hd_capture_napped_ns returns how long all captures together have slept so
+ * far. On the monitor thread. */
 void hd_capture_nap(uint64_t ns);
 uint64_t hd_capture_napped_ns(void);
 
-/* Forgets the newest frozen capture, because the worker did not get its stack. The next capture then copies
- * the stack again. */
+/* Forgets the newest frozen capture, so that the next capture copies the stack again. Call this if the worker
+ * did not get that frozen capture's stack. */
 static inline void hd_target_forget_last(struct hd_target *t) {
     t->last.valid = false;
 }

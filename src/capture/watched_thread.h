@@ -13,8 +13,8 @@
  * the program nor a child that has reset its handlers. */
 bool hd_capture_signal_may_be(int signal);
 
-/* Installs the handler for `signal`, once for the process, before any watch. Idempotent; the handler stays
- * installed. Returns 0 or an error.
+/* Installs the handler for `signal`, once for the process, before any watch. A second call changes nothing,
+ * and the handler stays installed. Returns 0 or an error.
  *
  * -EBUSY: the program has an action for the signal, and that action stays. SIG_IGN counts as such an action,
  * because a program that this process executes would inherit it.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The CPU-specific part of capturing for arm64 Linux. The kernel stores the result of a system call in x0 and
- * so overwrites the first argument. So the handler cannot repeat a call that our signal interrupted, and only
- * counts it. The signal handler calls these functions: wait-free, async-signal-safe.
+ * so overwrites the first argument. Without that argument the handler cannot repeat a call that our signal
+ * interrupted, and only counts the call. The signal handler calls these functions: wait-free,
+ * async-signal-safe.
  */
 #ifndef HD_MACHINE_AARCH64_H
 #define HD_MACHINE_AARCH64_H

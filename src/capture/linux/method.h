@@ -19,7 +19,7 @@
  *
  * caught: the thread blocks briefly and often. The monitor repeats still and frozen for half a millisecond.
  *
- * kernel: the thread's state by /proc, without a stack. */
+ * kernel: the monitor reads only the thread's state from /proc, and there is no stack. */
 #define HD_METHODS(METHOD) METHOD(still) METHOD(frozen) METHOD(signalled) METHOD(caught) METHOD(kernel)
 
 #define HD_METHOD_TAKE(name) int hd_method_##name(struct hd_target *t, struct hd_capture *out);
@@ -31,7 +31,8 @@ HD_METHODS(HD_METHOD_TAKE)
 int hd_method_begin_attempt(struct hd_target *t, struct hd_capture *out);
 /* Clears all members of *out except at_ns and sched. */
 void hd_method_reset(struct hd_capture *out);
-/* Starts an attempt and tries only still and frozen. Returns the result as a method does. */
+/* Starts an attempt and tries only still and frozen. Returns one of the results that struct hd_capture_method
+ * explains. */
 int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out);
 
 /* Takes an answer that came after hd_method_signalled had returned. Returns 0, or -EAGAIN if no answer has

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The signal handler of a watched thread. It copies registers and stack bytes, repeats the system call that
- * the signal interrupted, and returns. Wait-free and async-signal-safe: it looks nothing up, makes only raw
- * system calls, calls no libc function, and leaves errno unchanged.
+ * the signal interrupted, and returns. The handler is wait-free and async-signal-safe: it looks nothing up,
+ * makes only raw system calls, calls no libc function, and leaves errno unchanged.
  *
  * This file is built without sanitizers, and a raw system call installs the handler. Otherwise the thread
  * sanitizer would delay the handler while the thread runs on a CPU.
@@ -16,7 +16,8 @@
 #include "os/linux/syscall.h"
 #include "os/ticks.h"
 
-/* In the initial-exec model the first access to a thread-local variable does not allocate. */
+/* In the initial-exec model the first access to a thread-local variable does not allocate, so the handler may
+ * access it. */
 static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model("initial-exec")));
 
 #if defined(__x86_64__)

@@ -62,7 +62,8 @@ int hd_signal_request_signal(void); /* returns the signal of hd_signal_request_u
  * of filters differs gets no signal. */
 void hd_capture_filters_are(uint64_t filters);
 
-/* Returns the spare buffer. NULL: a handler still writes to it, although its request is over. */
+/* Returns the spare buffer. NULL: a handler still writes to the buffer, although that handler's request is
+ * over. */
 uint8_t *hd_signal_request_spare(void);
 /* Fetches the part of the first buffer that most stacks need into the cache of the calling thread's CPU.
  * Otherwise the handler's copy must fetch these cache lines from another CPU. Each line then takes as long as

@@ -13,7 +13,7 @@
 
 #define STATUS_BYTES_MAX (128u * 1024u)
 
-/* Each of our threads has a private descriptor table, and so a copy of this struct. */
+/* Each of our threads has its own copy of this struct, because each has a private descriptor table. */
 static __thread struct {
     int task_dir; /* the descriptor of /proc/PID/task, plus 1; 0: the folder is not open */
     int mem;      /* the descriptor of /proc/self/mem, plus 1; 0: the file is not open */

@@ -30,15 +30,15 @@ void hd_capture_files_close(void);
  * folder. Call this when the process has changed its root folder. */
 void hd_capture_files_confine(void);
 
-/* Opens the three files of the thread that `f` has. Returns 0, or the error of opening `syscall`, which the
- * kernel may refuse. */
+/* Opens the thread's three files, and stores their descriptors in *f. Returns 0, or the error of opening
+ * `syscall`, which the kernel may refuse. */
 int hd_thread_files_open(struct hd_thread_files *f, hd_thread_id thread);
 void hd_thread_files_close(struct hd_thread_files *f);
-/* Returns the descriptor of another file of the thread, or an error. The caller closes the file. */
+/* Opens the thread's file `name`. Returns the descriptor, which the caller must close, or an error. */
 int hd_thread_files_open_one(const struct hd_thread_files *f, const char *name);
 
-/* These functions read a file of the thread. They return 0; -ESRCH if the thread has ended; -EPROTO if the
- * text has an unexpected form; or the error of the read. */
+/* The next three functions each read a file of the thread. They return 0; -ESRCH if the thread has ended;
+ * -EPROTO if the text has an unexpected form; or the error of the read. */
 int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_status *out);
 int hd_thread_files_stat(const struct hd_thread_files *f, struct hd_proc_stat *out);
 int hd_thread_files_state(const struct hd_thread_files *f, enum hd_run_state *out);

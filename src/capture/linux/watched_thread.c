@@ -23,7 +23,7 @@
 
 /* the size of a signal's frame with AVX-512, for kernels without AT_MINSIGSTKSZ */
 #define FRAME_BYTES 3632u
-/* the bytes of stack that the handler needs: -fstack-usage shows 800 */
+/* the bytes of stack that the handler needs: more than the 800 that -fstack-usage shows */
 #define HANDLER_BYTES 2048u
 /* the size of the smallest page; page_bytes returns the system's page size */
 #define PAGE_BYTES 4096u
@@ -72,7 +72,7 @@ int hd_capture_signal_init(int signal) {
         return rc;
     }
     bool installed = before.handler == (void *)hd_capture_on_signal;
-    /* SIG_IGN is refused too: watched_thread.h says why. */
+    /* SIG_IGN counts as the program's action too: watched_thread.h says why. */
     if (!installed && before.handler != (void *)SIG_DFL) {
         return -EBUSY;
     }
@@ -264,6 +264,6 @@ int hd_capture_thread_leave(struct hd_mailbox *m) {
     if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
         return 0;
     }
-    /* The call fails with -EPERM if the caller is a signal handler on this stack. */
+    /* The call fails with -EPERM if the caller is a signal handler on the alternate stack. */
     return hd_os.alt_stack(&none, NULL) < 0 ? -EBUSY : 0;
 }
