@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The budget of watching: 0.1 % of a CPU, and 1 ms a second in which watched threads are paused. While no
- * loop hangs, unused CPU time is saved up for a quarter of an hour, and unused pauses for a minute. Hangs
- * spend what was saved. Pure.
+ * The budget of watching: 0.1 % of a CPU, and 1 ms of each second for which samples may pause threads.
+ * While no loop hangs, unused CPU time is saved up for a quarter of an hour, and unused pauses for a
+ * minute. Hangs spend what was saved. Pure functions.
  */
 #ifndef HD_BUDGET_H
 #define HD_BUDGET_H
@@ -25,7 +25,8 @@ struct hd_budget {
 };
 
 /* Checks the budget at `now_ns`. `cpu_ns`: the CPU time that Hangdog has used since its start. `pause_ns`:
- * for how long its samples have paused threads since then. Returns true if the monitor is over its budget. */
+ * for how long samples have paused threads since that start. Returns true if the monitor is over its
+ * budget. */
 bool hd_budget_check(struct hd_budget *b, uint64_t now_ns, uint64_t cpu_ns, uint64_t pause_ns);
 
 #endif

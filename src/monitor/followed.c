@@ -57,7 +57,7 @@ void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_
         .known = s->first.sched_known, .at_ns = s->first.at_ns, .sched = s->first.sched};
     s->followed = can_follow(m, s) && hd_monitor_send(m, &message);
     m->ring.followed += s->followed;
-    /* forgets the last sample, which the worker may not have: the next sample must not say that the stack
-     * is the same */
+    /* forgets the last sample, which the worker may not have, so that the next sample does not refer to
+     * its stack */
     hd_target_forget_last(&s->target);
 }

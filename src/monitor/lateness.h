@@ -18,12 +18,12 @@ void hd_lateness_open(struct hd_monitor *m);
 /* Returns how long the monitor has waited for a CPU since the last call. */
 uint64_t hd_lateness_own_delay(struct hd_monitor *m);
 
-/* Fills m->now, at the start of a look. */
+/* Fills m->now. Call it at the start of a look. `now_ns`: when the look starts. */
 void hd_lateness_start_look(struct hd_monitor *m, uint64_t now_ns);
 
-/* Call it at the end of a look. `next_ns`: when the next look is due. Returns that time. If this look took
- * long, returns a time that is over already instead. So the next look follows at once, and sees what has
- * happened meanwhile. */
+/* Call it at the end of a look. `next_ns`: when the next look is due. Returns `next_ns`. But after a look
+ * that took long, returns a time that is over already, so that the next look follows at once. That look
+ * sees what has happened meanwhile. */
 uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns);
 
 /* Says that the next look's lateness cannot be known, because the monitor sleeps without a time limit. */

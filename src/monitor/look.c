@@ -96,7 +96,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
                 before.blocked && before.sched_known && s->thread.sched.slices != before.sched.slices;
         }
         first = false;
-        /* subtracted from both turns, because the new turn excludes at most its own age */
+        /* The look may find two turns, an ended one and the next one. Both exclude this time; the next one
+         * excludes at most its own age. */
         look.excluded_ns = excluded_ns;
         step(m, s, &look, &limits, state);
     } while (s->turn.phase == HD_TURN_IDLE && look.running);

@@ -137,9 +137,9 @@ static void start(struct hd_monitor *m) {
 }
 
 static void finish(struct hd_monitor *m) {
-    /* The worker gets this message before the watches close, because the recogniser may still find that
-     * the last wait is the loop's own. If it does, the time until now was several turns, and not one long
-     * launch. */
+    /* The recogniser's work goes to the worker before the watches close, because the recogniser may still
+     * find that the last wait is the loop's own. If it does, the time until now was several turns, and not
+     * one long launch. */
     send_waits(m, hd_os_now_ns());
     hd_watches_close_all(m);
     hd_totals_publish(m);

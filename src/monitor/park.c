@@ -106,7 +106,7 @@ static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may
     if (wait_was_woken(m, seen, until_ns)) {
         note_wake(m);
     }
-    /* a look that comes before this time, because a turn's end wakes the monitor, is not late */
+    /* a look before this time is not late: the end of a turn may wake the monitor earlier */
     m->late.planned_ns = until_ns;
 }
 

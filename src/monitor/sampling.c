@@ -82,8 +82,8 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
 }
 
 /* Copies the stack of the late answer into the ring if there is free space, although the worker could read
- * it in place. The reason: the next sample follows at once. If the answer of that sample is late too, it
- * needs the same buffer. */
+ * it in place. The reason: the next sample follows at once. If the answer of that sample is late too, that
+ * answer needs the same buffer. */
 void hd_sampling_send_late(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_capture taken;
     if (hd_capture_late(&s->target, &taken) == 0) {
@@ -118,8 +118,8 @@ void hd_sampling_take(struct hd_monitor *m, struct hd_look_state *s, enum hd_mes
     }
     struct hd_message *head = reserve(m, &taken, keep, first);
     if (head == NULL) {
-        /* forgets this sample, which the worker does not get: the next sample must not say that the stack
-         * is the same */
+        /* forgets this sample, which the worker does not get, so that the next sample does not refer to
+         * its stack */
         hd_target_forget_last(&s->target);
         hd_monitor_send_wake(m);
         return;

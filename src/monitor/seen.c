@@ -52,8 +52,8 @@ static void set_end(struct hd_look *look, uint64_t ended_ns) {
     look->ended_ns = ended_ns;
 }
 
-/* Applies the finding that a wait was the loop's own, if the recogniser found that only after the wait's
- * end. The running turn started at that wait's end, and the turn before ended at that wait's start. */
+/* If the recogniser found only after a wait's end that the wait was the loop's own, applies this finding.
+ * The running turn started at the wait's end, and the turn before ended at the wait's start. */
 static void apply_ended_wait(const struct hd_monitor *m, struct hd_look_state *s, struct hd_look *look) {
     const struct hd_loop *l = &s->watch->loop;
     struct hd_findings *f = &s->findings;

@@ -12,7 +12,7 @@
  * space. */
 bool hd_monitor_send(struct hd_monitor *m, const struct hd_message *message);
 
-/* Wakes the worker, which reads the ring. */
+/* Wakes the worker, so that it reads the ring. */
 void hd_monitor_send_wake(struct hd_monitor *m);
 
 /* Sets message->cost to what watching has cost so far. Each message carries this cost, because the worker

@@ -65,8 +65,8 @@ struct hd_loop_sums {
 /* The monitor's memory of one loop, from one look to the next. */
 struct hd_look_state {
     struct hd_watch *watch;
-    struct hd_target target;     /* the loop's thread, for src/capture */
-    struct hd_turn_state turn;   /* the running turn, for src/detect */
+    struct hd_target target;     /* data of src/capture about the loop's thread */
+    struct hd_turn_state turn;   /* data of src/detect about the running turn */
     hangdog_state program_state; /* the program's state at the last look in the running turn */
     struct hd_first_seen first;
     struct hd_loop_thread thread;
@@ -76,7 +76,7 @@ struct hd_look_state {
     bool launched;     /* true once the loop was idle, which ends its launch */
     bool followed;     /* true: the worker follows the running turn */
     bool certain_sent; /* true: the worker knows that the loop is certain */
-    /* when the turn started whose end the loop is to store (HD_FLAG_TRACKED); 0: there is no such turn */
+    /* the start of the turn whose end the loop is to store (HD_FLAG_TRACKED); 0: there is no such turn */
     uint64_t tracked_ticks;
     uint64_t next_ns; /* when to look at the loop next */
 };
@@ -109,7 +109,7 @@ struct hd_lateness {
 struct hd_parking {
     uint64_t requested_ns;   /* when HD_FLAG_PARKED was set in all loops; 0: it is not set */
     uint64_t awake_until_ns; /* the monitor does not park before this time */
-    bool was_parked;         /* true: the last wait was a park */
+    bool was_parked;         /* true: the monitor's last sleep was a park */
 };
 
 /* Facts about the messages that the monitor has sent by the ring. */
@@ -124,7 +124,7 @@ struct hd_ring_use {
     uint64_t woken_ns; /* when the worker was last woken */
 };
 
-/* A pause of watching, by hangdog_pause. */
+/* A pause of watching, which the program starts by hangdog_pause. */
 struct hd_watch_pause {
     bool lasts;        /* true: watching is paused now */
     uint64_t ended_ns; /* when the last pause ended; turns that were running at that time count from here */

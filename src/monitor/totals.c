@@ -62,8 +62,8 @@ static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const s
 
 /* Adds the loop's time since the last call to the sums. A turn that ended since that call cannot be longer
  * than this time. If the counter shows a longer turn, the machine was suspended, and the clock's time
- * counts. If the process was stopped in a turn, the stop is subtracted. The runner may store a stop only
- * after the turn was added. In both cases the histogram drops the turn. */
+ * counts. If the process was stopped in a turn, the stop is subtracted. In both cases the histogram drops
+ * the turn. The runner may store a stop only after the turn was added. */
 static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t span_ns = c->until_ns > s->until_ns ? c->until_ns - s->until_ns : 0;
     uint64_t grew = c->busy_ticks - s->ticks;

@@ -16,7 +16,7 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w);
  * the sums of ended watches, and frees the slot. */
 void hd_watches_close(struct hd_monitor *m, struct hd_watch *w);
 
-/* Closes the watches that are LEAVING, because their threads wait for that. */
+/* Closes the watches that are LEAVING, because the thread of each waits until its watch is closed. */
 void hd_watches_close_leaving(struct hd_monitor *m);
 
 /* Closes all watches, because Hangdog stops. */

@@ -149,15 +149,15 @@ struct hd_turns {
     struct hd_tree *profile;
 };
 
-/* The caller must have zeroed *t. */
+/* Initialises *t, which the caller must have zeroed. */
 void hd_turns_init(struct hd_turns *t);
 
 /* Finds the turn of the loop that had this slot in this generation. NULL: the worker does not follow a turn
  * of that loop. */
 struct hd_turn *hd_turns_find(struct hd_turns *t, uint8_t slot, uint32_t generation);
 
-/* Starts a turn of this loop, with an empty tree; all other members are zero. Frees an earlier turn of the
- * same loop. NULL: the worker follows HD_TURNS_MAX turns already. */
+/* Starts a turn of the loop in this slot, with an empty tree; all other members are zero. Frees an earlier
+ * turn of the same loop. NULL: the worker follows HD_TURNS_MAX turns already. */
 struct hd_turn *hd_turns_start(struct hd_turns *t, uint8_t slot, uint32_t generation);
 /* Adds the first `unseen_ns` of the turn, for which there are no samples because the loop was not watched
  * yet. */
