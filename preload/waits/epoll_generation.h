@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts how many epoll instances have had a descriptor number. The kernel reuses such a number at once, and
- * shows no identity of an instance. So Hangdog's wrappers count each new instance. Any thread; wait-free.
+ * Counts, for each descriptor number, the epoll instances that have had this number. The kernel reuses the
+ * number of a closed instance at once, and shows nothing that identifies an instance. So Hangdog's wrappers
+ * count each new instance. Any thread may call these functions; they are wait-free.
  */
 #ifndef HD_EPOLL_GENERATION_H
 #define HD_EPOLL_GENERATION_H
@@ -9,8 +10,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Larger descriptor numbers share counters with smaller ones. So one instance may look like two, but two
- * never look like one. */
+/* The number of counters. Descriptor numbers from this one on share counters with smaller numbers. A new
+ * instance may change the counter of another one, which then looks like two. But two instances never look
+ * like one. */
 #define HD_EPOLL_COUNTERS 1024u
 extern _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's part of a wait table. For each entry the worker fills a struct hd_wait_seen. It uses the
- * entry's sums and a copy of the stack. src/recognise judges these values, and the worker writes the verdicts
- * into the entries. No allocation, no lock.
+ * The worker's part of a wait table. For each entry the worker fills a struct hd_wait_seen from the entry's
+ * sums and a copy of the stack. The code in src/recognise judges these values, and the worker writes the
+ * verdicts into the entries. No allocation, no lock.
  */
 #ifndef HD_RECOGNITION_H
 #define HD_RECOGNITION_H
@@ -15,7 +15,8 @@
 /* The worker's knowledge of one entry of the wait table. */
 struct hd_known_wait {
     bool known;
-    /* The entry's `uses` when the stack was copied. If the entry has another value now, it has a new key. */
+    /* The value of the entry's `uses` when the thread copied its stack. If the entry has another value now,
+     * the entry has a new key. */
     uint32_t uses;
     struct hd_wait_descriptors descriptors;
     struct hd_wait_seen seen;
@@ -30,10 +31,10 @@ struct hd_recognition {
     /* The worker writes these members, and the monitor reads them. */
     struct hd_recognition_progress {
         _Atomic uint64_t order;      /* the number of the last wait that the rule has counted */
-        _Atomic uint64_t idle_order; /* that number at the last judgement that found the loop idle */
+        _Atomic uint64_t idle_order; /* the value of `order` at the last judgement that found the loop idle */
         _Atomic uint64_t judged_ns;  /* the time of the last judgement; 0: none yet */
-        /* True: the last judgement was the first to find the program out of the loop, so a second one follows
-         * soon. */
+        /* True: the last judgement found signs, but no proof, that the program has left the loop. So the next
+         * judgement follows soon. */
         _Atomic bool again_soon;
     } progress;
     /* true: the last judgement found that the program had left the loop (hd_rule_is_over) */
@@ -47,34 +48,37 @@ struct hd_recognition {
  * table's recognition. NULL: no memory. The table is never freed, since the worker may still use it. */
 struct hd_wait_table *hd_wait_table_new(void);
 
-/* Empties the table, as if its thread had never waited. Neither the monitor nor the worker may use the table
- * during the call. The recognition does not change. */
+/* Empties the table, as if its thread had never waited; t->recognition stays unchanged. Neither the monitor
+ * nor the worker may use the table during the call. */
 void hd_wait_table_forget(struct hd_wait_table *t);
 
 void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
 
-/* Returns the time of all waits in the table. The waits of entries that a new key has replaced are
- * missing. */
+/* Returns the total time of the waits in the table. When a new key replaces an entry's key, the waits of the
+ * old key are lost to this total. */
 uint64_t hd_recognition_waited_ns(const struct hd_wait_table *t);
 
-/* Stores call_pc and caller_pc (wait_seen.h) of the loop's wait. While no loop is known, takes the entry with
- * the most waits. False: the worker has not read a stack yet. */
+/* Stores call_pc and caller_pc (wait_seen.h) of the loop's wait. While no loop is known, stores those of the
+ * entry with the most waits. False: the worker has not read a stack yet. */
 bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, uint64_t *caller_pc);
 
-/* True if the worker should judge the waits now. `waits`: the struct hd_wait_table. On the monitor thread. */
+/* True if the worker should judge the waits now. `waits`: the struct hd_wait_table. The monitor thread calls
+ * this function. */
 bool hd_recognition_due(void *waits, uint64_t now_ns);
 
-/* A sample has found the thread blocked, and not in a wait. `how` has the facts, and gets an answer
- * (watch/recogniser.h). On the worker thread. */
+/* The worker thread calls this function if a sample shows that the thread is blocked, but not in a wait.
+ * `how` has the facts of the sample. If how->in_turn is true, the function may store an answer in how->epoll
+ * (watch/recogniser.h). */
 void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how);
 
 /* Judges the waits since the last call. `waits`: the struct hd_wait_table. `tools->ending`: true in the last
- * call of a run. On the worker thread. */
+ * call of a run. The worker thread calls this function. */
 void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools);
 
-/* The thread of the table has ended. If its loop is not valid (hd_rule_is_valid), withdraws the reports that
- * are deferred for this loop. Otherwise the next thread with this table would publish them once its own loop
- * is certain. On the worker thread. */
+/* The worker thread calls this function after the last judgement of the table's waits. If hangs of the
+ * thread's loop are not valid (hd_rule_is_valid), withdraws the reports that are deferred for this loop. If
+ * the reports stayed, the next thread with this table would publish them once that thread's own loop is
+ * certain. */
 void hd_recognition_end(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 #endif

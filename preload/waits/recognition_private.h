@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * recognition_read.c fills values from the wait table. recognition.c passes the values to the judge, and
- * writes the verdicts into the table. Both run on the worker thread.
+ * The code in recognition_read.c reads the stacks and descriptors of the table's waits. The code in
+ * recognition.c passes these facts to the judge, and writes the verdicts into the table. Both run on the
+ * worker thread.
  */
 #ifndef HD_RECOGNITION_PRIVATE_H
 #define HD_RECOGNITION_PRIVATE_H
 
 #include "preload/waits/recognition.h"
 
-/* If a copy of the stack is unread, reads the newest one and passes its wait to the judge. */
+/* If a copy of the thread's stack is unread, reads the newest copy and passes the wait in which it was made
+ * to the judge. */
 void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns);
 
-/* If all files of the loop are closed, passes this fact to the rule. The program has then made a new loop, or
- * has left its loop. */
+/* If all files of the loop are closed, passes this fact to the rule. Closed files mean that the program has
+ * made a new loop, or has left its loop. */
 void hd_recognition_note_closed(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
-/* Reads again which files the descriptors of an entry mean, if the thread has waited with this key since. A
- * descriptor number may mean another file by now: connections that follow one another have the same number,
- * and so the same key. */
+/* Reads again which files an entry's descriptor numbers mean, if the thread has waited with the entry's key
+ * since the last judgement. A number may mean another file by now: two connections, one after the other, can
+ * have the same number, and so the same key. */
 void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_tools *tools);
 
 /* True if the entry still has the key that the worker knows. */

@@ -2,8 +2,8 @@
  *
  * Copies of a watched thread's stack. The thread makes a copy in a wait, and the worker unwinds it. There are
  * three buffers: the thread writes one, the worker reads one, and the third is free for exchange. The thread
- * exchanges its full buffer for the third, and the worker its old one. So neither waits for the other, and a
- * new copy replaces an unread one.
+ * exchanges its full buffer for the third one. The worker does the same with the buffer that it has read. So
+ * neither waits for the other, and a new copy replaces an unread one.
  */
 #ifndef HD_STACK_COPY_H
 #define HD_STACK_COPY_H
@@ -41,13 +41,13 @@ static inline void hd_stack_copies_init(struct hd_stack_copies *c) {
     atomic_store_explicit(&c->between, 2, memory_order_relaxed);
 }
 
-/* True if a copy is unread. Any thread. */
+/* True if the worker has not read the newest copy yet. Any thread may call this function. */
 static inline bool hd_stack_copies_has_fresh(const struct hd_stack_copies *c) {
     return (atomic_load_explicit(&c->between, memory_order_relaxed) & HD_STACK_COPY_FRESH) != 0;
 }
 
-/* Returns the newest copy, which stays valid until the next call. Call it only if hd_stack_copies_has_fresh
- * returns true. On the worker thread. */
+/* Returns the newest copy, which stays valid until the next call. Only the worker thread calls this function,
+ * and only if hd_stack_copies_has_fresh returns true. */
 static inline struct hd_stack_copy *hd_stack_copies_take(struct hd_stack_copies *c) {
     c->reading = atomic_exchange_explicit(&c->between, c->reading, memory_order_acq_rel) & 3;
     return &c->stack[c->reading];

@@ -7,23 +7,24 @@
 #include "capture/mailbox.h"
 #include "unwind/arch/caller_registers.h"
 
-/* Within 128 MiB below the top of the main thread's stack, the kernel maps nothing else (mmap_base). So an
- * address less than this far below the top is in this stack. */
+/* The kernel maps nothing but the stack within 128 MiB below the top of the main thread's stack (mmap_base).
+ * So an address less than MAIN_STACK_MAX below the top is in this stack. */
 #define MAIN_STACK_MAX (64ULL << 20)
 #define WAKE_EVERY_TICKS_NS (100 * HD_NS_PER_MS)
 
-/* The thread sanitizer calls this code from its interceptor of a blocking call, in which it ignores atomics.
- * Without this attribute it would report each hand-over to the worker as a race. */
+/* For code that the thread sanitizer calls from its interceptor of a blocking call. There the sanitizer
+ * ignores atomics, so without this attribute it would report each hand-over to the worker as a race. */
 #define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
 
-/* Makes code small that rarely runs, since each watched process loads it. */
+/* For functions that rarely run. The compiler makes their code small rather than fast, since each watched
+ * process loads it. */
 #define SLOW_PATH __attribute__((noinline, cold))
 
 struct hd_wait_hooks hd_wait_hooks;
 _Thread_local struct hd_wait_table *hd_wait_table_self;
 
-/* Between these two calls the thread changes the table. A signal handler may interrupt it here, and the
- * handler's waits are ignored. */
+/* The thread changes the table between begin_slow_path and end_slow_path. If a signal handler interrupts the
+ * thread there and waits, the table ignores the handler's wait. */
 INSIDE_A_CALL static void begin_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -33,8 +34,8 @@ INSIDE_A_CALL static void end_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, false, memory_order_release);
 }
 
-/* Returns a free entry. If there is none, returns the entry whose last wait is the oldest. Entries of the
- * loop come last. */
+/* Returns a free entry. If there is none, returns the entry whose last wait is the oldest. An entry of the
+ * loop is returned only if all entries are the loop's. */
 INSIDE_A_CALL SLOW_PATH static struct hd_wait_entry *slot_for(struct hd_wait_table *t) {
     struct hd_wait_entry *oldest = NULL;
     bool oldest_idle = false;
@@ -60,8 +61,9 @@ INSIDE_A_CALL static void store_descriptor(struct hd_wait_entry *entry, int fd) 
     }
 }
 
-/* The watched thread itself queries the kernel, because the worker cannot: the worker's private descriptor
- * table lacks these descriptors. A seccomp filter may forbid the worker to copy them. */
+/* Finds out which of the descriptors are listening sockets. The watched thread does this because the worker
+ * cannot: the worker's private descriptor table lacks these descriptors. The worker could ask the kernel for
+ * copies of them, but a seccomp filter may forbid that. */
 INSIDE_A_CALL SLOW_PATH static void store_listening(struct hd_wait_entry *entry) {
     int saved = errno;
     entry->descriptors.listens = 0;
@@ -80,7 +82,8 @@ INSIDE_A_CALL SLOW_PATH static void store_descriptors(struct hd_wait_entry *entr
     entry->descriptors.epoll_generation = call->epoll_generation;
     entry->descriptors.fds = 0;
     store_descriptor(entry, call->epoll);
-    /* The kernel refuses an `n` that is too large. This loop only limits it. */
+    /* call->n comes from the program and may be too large; the kernel then refuses the wait. So this loop
+     * limits it to FD_SETSIZE. */
     for (uint64_t i = 0;
          call->poll != NULL && i < call->n && i < FD_SETSIZE && entry->descriptors.fds < HD_WAIT_FDS; i++) {
         store_descriptor(entry, call->poll[i].fd);
@@ -105,7 +108,7 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     begin_slow_path(t);
     struct hd_wait_entry *entry = slot_for(t);
     /* The worker trusts an entry only if `uses` is even, and is unchanged after the worker has read the
-     * entry. `uses` may be odd already, if a signal handler has jumped out of this function. */
+     * entry. `uses` may be odd already at this point, if a signal handler has jumped out of this function. */
     uint32_t uses = atomic_load_explicit(&entry->uses, memory_order_relaxed) | 1;
     atomic_store_explicit(&entry->uses, uses, memory_order_seq_cst);
     atomic_store_explicit(&entry->resolved, 0, memory_order_relaxed);
@@ -125,7 +128,8 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     return entry;
 }
 
-/* Copies stack bytes. A sanitizer forbids to read some of them, so it is switched off here. */
+/* Copies bytes of a stack. A sanitizer would report the reads of some bytes as errors, so it is switched off
+ * for this function. */
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from,
                                                                              uint32_t bytes) {
     const volatile uint64_t *source = (const volatile uint64_t *)(uintptr_t)from;
@@ -135,18 +139,18 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
     }
 }
 
-/* True if `sp` is outside of the thread's own stack. False also if libc does not know the thread's stack.
- * `below_top`: the number of bytes from `sp` to the top of the main thread's stack. */
+/* True if `sp` is outside of the thread's own stack. False if `sp` is on this stack, or if libc does not know
+ * where this stack is. `below_top`: the number of bytes from `sp` to the top of the main thread's stack. */
 INSIDE_A_CALL static bool is_coroutine(const struct hd_wait_table *t, uint64_t sp, uint64_t below_top) {
-    /* read once, because another thread may end the watch meanwhile */
+    /* The code reads t->watch only once, because another thread may set it to NULL at any time. */
     const struct hd_watch *watch = t->watch;
     const struct hd_mailbox *m = t->named && watch != NULL ? watch->mailbox : NULL;
     return t->named ? m != NULL && m->stack_end != 0 && (sp < m->stack_begin || sp >= m->stack_end)
                     : below_top > MAIN_STACK_MAX;
 }
 
-/* Copies the stack for the worker, since the meaning of this key is not known. Replaces an unread copy: this
- * wait may last, while the waits of earlier copies are over. */
+/* Copies the thread's stack, from which the worker finds out whose wait has this key. The copy replaces an
+ * unread one: the present wait may last long, but the waits of earlier copies are over. */
 INSIDE_A_CALL SLOW_PATH static void copy_stack(struct hd_wait_table *t, struct hd_wait_entry *entry,
                                                bool blocks) {
     begin_slow_path(t);
@@ -156,7 +160,8 @@ INSIDE_A_CALL SLOW_PATH static void copy_stack(struct hd_wait_table *t, struct h
     uint64_t below_top = t->stack_top > c->regs.sp ? t->stack_top - c->regs.sp : 0;
     c->bytes = (uint32_t)(below_top < HD_WAIT_STACK_BYTES ? below_top & ~7ULL : HD_WAIT_STACK_BYTES);
     c->coroutine = is_coroutine(t, c->regs.sp, below_top);
-    /* The end of this stack is not known. So the kernel copies as many bytes as are mapped. */
+    /* The top of a named thread's or a coroutine's stack is not known. So the kernel makes the copy: it stops
+     * at the first byte that is not mapped, where a direct copy would fault. */
     if (t->named || c->coroutine) {
         long n = hd_os.read_memory(hd_os.get_pid(), c->regs.sp, c->stack, HD_WAIT_STACK_BYTES);
         c->bytes = n > 0 ? (uint32_t)n & ~7U : 0;
@@ -231,8 +236,8 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call
     atomic_store_explicit(&loop->waiting, &entry->verdict, memory_order_release);
 }
 
-/* Ends a wait that was not known as the loop's when it began. `idle`: the wait is known as the loop's now.
- * Returns the time of the end in ticks. */
+/* Ends a wait that was not known as the loop's own when it began. `idle`: the wait is known as the loop's own
+ * now. Returns the time of the end in ticks. */
 INSIDE_A_CALL static uint64_t wait_over(struct hd_wait_table *t, uint64_t began, bool idle) {
     struct hd_loop *loop = t->loop;
     atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
@@ -247,8 +252,8 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_wait_table *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (watch == NULL) {
-        /* No watch: the wait does not count, or the process is a forked child, whose table the kernel wiped
-         * during the wait. */
+        /* There is no watch in three cases. The wait does not count, the watch has ended, or the process is a
+         * forked child, whose table the kernel wiped during the wait. */
         return;
     }
     struct hd_wait_entry *entry = w->entry;
@@ -256,7 +261,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     uint64_t now;
     if (!w->blocks) {
         if (w->idle) {
-            /* the wait did not block: one turn ends here, the next starts */
+            /* the loop's wait had a zero timeout: one turn ends here, and the next starts */
             hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
         }
         return;
@@ -264,8 +269,8 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     if (w->idle) {
         now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     } else {
-        /* The thread stores the end first, and then reads the verdict. The worker writes the verdict first,
-         * and then reads the end. So at least one of them sees the other's value. */
+        /* The thread stores the wait's end first, and then reads the verdict. The worker writes the verdict
+         * first, and then reads the wait's end. So at least one of them sees the other's value. */
         atomic_store_explicit(&entry->unknown.began, w->began, memory_order_release);
         atomic_exchange_explicit(&entry->unknown.ended, hd_loop_ticks(loop), memory_order_seq_cst);
         uint8_t verdict = atomic_load_explicit(&entry->verdict, memory_order_seq_cst);
@@ -278,7 +283,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
 }
 
 INSIDE_A_CALL SLOW_PATH void hd_wait_jumped(struct hd_wait_table *t) {
-    end_slow_path(t); /* the jump may leave the slow path, so the flag is cleared */
+    end_slow_path(t); /* the jump may leave a function that was changing the table, so the flag is cleared */
     if (t->watch == NULL) {
         return;
     }

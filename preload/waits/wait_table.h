@@ -21,18 +21,21 @@
 struct hd_wait_entry {
     _Alignas(64) uint64_t key; /* 0: the entry is free */
     _Atomic uint8_t verdict;   /* enum hd_wait_verdict; the worker writes it */
-    /* True once the worker has read the stack for this key. The thread clears it when it changes the key. */
+    /* True once the worker has read the stack for this key. The worker sets it; the thread clears it when it
+     * gives the entry another key. */
     _Atomic uint8_t resolved;
-    _Atomic uint32_t uses; /* grows by two with each new key; odd while the thread changes the key */
+    _Atomic uint32_t uses; /* grows by two with each new key; it is odd while the thread changes the key */
     struct hd_wait_sums {
-        _Atomic uint64_t waits, ticks; /* the number of waits that have ended, and the sum of their ticks */
-        /* the number of the last of these waits, in the order of the thread's waits */
+        /* the number of the key's waits that have ended, and their total time in ticks */
+        _Atomic uint64_t waits, ticks;
+        /* the number of the key's last wait, in the order of all waits of the thread */
         _Atomic uint64_t order;
-        _Atomic uint64_t ended;       /* unit: ticks; the time when the last of these waits ended */
-        _Atomic uint64_t first_began; /* unit: ticks; the time when the first of these waits began */
+        _Atomic uint64_t ended;       /* unit: ticks; the time when the key's last wait ended */
+        _Atomic uint64_t first_began; /* unit: ticks; the time when the key's first wait began */
     } sums;
     struct hd_unknown_wait {
-        /* Unit: ticks. Start and end of the last wait that was not known as the loop's when it began. */
+        /* Unit: ticks. Start and end of a wait: the last one with this key that was not known as the loop's
+         * own when it began. */
         _Atomic uint64_t began, ended;
     } unknown;
     uint64_t caller_sp;
@@ -41,24 +44,29 @@ struct hd_wait_entry {
 
 struct hd_recognition; /* the worker's part, defined in recognition.h */
 
-/* The kernel wipes this memory in a forked child, so the child's thread is not watched. */
+/* The waits of one watched thread. The kernel wipes this memory in a forked child, so the child's thread is
+ * not watched. */
 struct hd_wait_table {
-    /* The loop's own wait reads and writes only the members up to `order`. They fill one cache line. */
+    /* If a wait is the loop's own, the thread reads and writes only the members up to `order`, which fill one
+     * cache line. */
     _Alignas(64) struct hd_watch *_Atomic watch; /* NULL: the thread is not watched */
-    /* The loop of the watch. Stays set when `watch` is NULL again, since the loop's memory stays mapped. */
+    /* The loop of the watch. It stays set after the watch has ended and `watch` is NULL again, since the
+     * loop's memory stays mapped. */
     struct hd_loop *_Atomic loop;
     struct hd_last_wait {
         struct hd_wait_entry *entry;
         const void *caller, *frame;
         uint64_t hash;
     } last;
-    _Atomic uint64_t order; /* the number of the thread's waits so far */
+    _Atomic uint64_t order; /* the number of the thread's waits that have ended */
 
-    /* Only the slow path uses the members below. */
+    /* The fast path (hd_wait_is_the_loops) does not use the members below. */
 
-    /* The time in ticks when the thread last woke a parked monitor for a wait of unknown meaning. */
+    /* The time in ticks when the thread last woke a parked monitor after a wait that was not known as the
+     * loop's. */
     uint64_t woke_ticks;
-    /* True while the thread changes the table. The waits of a signal handler are ignored in this time. */
+    /* True while the thread changes the table. If a signal handler waits during this time, the table ignores
+     * the handler's wait. */
     _Atomic bool slow_path;
     bool named;         /* true: the user named this thread (--thread); false: it is the main thread */
     uint64_t stack_top; /* an address above all frames of the main thread; 0: not known */
@@ -72,35 +80,40 @@ extern _Thread_local struct hd_wait_table *hd_wait_table_self;
 
 /* Functions of preload/attach, which sets them before any thread waits. */
 extern struct hd_wait_hooks {
-    /* Called at each wait of a thread that has a table and is not watched. Returns its table if the thread is
-     * watched from now on, else NULL. */
+    /* Called at each wait of a thread that has a table and is not watched. Returns the thread's table if the
+     * thread is watched from now on, otherwise NULL. */
     struct hd_wait_table *(*first_wait)(void);
 } hd_wait_hooks;
 
-/* The arguments of a wait. The code reads the descriptors only if the key is new. */
+/* The arguments of a wait function. Hangdog stores the descriptors of a wait only if the wait's key is new;
+ * otherwise the table's entry has them already. */
 struct hd_wait_call {
-    uint64_t hash;             /* hash of the descriptors */
-    const struct pollfd *poll; /* `n` elements; NULL: the wait is not a poll */
-    const fd_set *select[3];   /* sets of the numbers below `n`; each may be NULL */
-    int epoll;                 /* number of the epoll instance, a library (descriptors.h), or -1 */
+    uint64_t hash; /* hash of the descriptors */
+    /* the argument of poll: an array of `n` elements; NULL: the wait is not a poll */
+    const struct pollfd *poll;
+    /* the arguments of select: sets of descriptor numbers below `n`; each may be NULL */
+    const fd_set *select[3];
+    /* the number of the epoll instance, or of a library (descriptors.h); -1: neither */
+    int epoll;
     uint32_t epoll_generation;
     uint64_t n;
 };
 
 struct hd_waiting {
-    struct hd_wait_table *waits; /* NULL: this wait does not count */
+    struct hd_wait_table *waits; /* the thread's table; NULL: this wait does not count */
     struct hd_wait_entry *entry;
     uint64_t began; /* ticks */
     bool blocks;    /* true: the timeout is not zero */
-    bool idle;      /* true: the wait was known as the loop's when it began */
+    bool idle;      /* true: the wait was known as the loop's own when it began */
 };
 
-/* Returns the entry with this key. A new key gets a free entry, or replaces another key. */
+/* Returns the entry with this key. If there is none, the key gets a free entry. If no entry is free, the key
+ * replaces another one. */
 struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, uint64_t key,
                                          const struct hd_wait_call *call, uint64_t caller_sp);
 
-/* longjmp or an exception takes the thread out of the wait function. If the thread is in a wait, ends the
- * wait. */
+/* Called when longjmp or an exception takes the thread out of functions that have not returned. If the thread
+ * is in a wait, this function ends the wait. */
 void hd_wait_jumped(struct hd_wait_table *t);
 
 static inline void hd_wait_sum(struct hd_wait_table *t, struct hd_wait_entry *entry, uint64_t began,
@@ -113,21 +126,23 @@ static inline void hd_wait_sum(struct hd_wait_table *t, struct hd_wait_entry *en
     atomic_store_explicit(&entry->sums.order, order, memory_order_relaxed);
 }
 
-/* Called before and after the real wait function. `caller` and `frame`: the return address and the frame of
- * the wrapper. Both keep errno. */
+/* Hangdog's wrapper calls these two functions before and after the real wait function. `caller` is the
+ * wrapper's return address, and `frame` is the address of the wrapper's frame. Both functions preserve
+ * errno. */
 void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call *call, bool blocks, const void *caller,
                    const void *frame);
 void hd_wait_end(struct hd_waiting *w);
 
-/* True if this wait equals the thread's last wait, and is the loop's. This is the fast path, and with two
- * marks the whole cost of a usual turn. */
+/* True if a wait has the key of the thread's last wait, and is known as the loop's own. In a usual turn,
+ * Hangdog's whole work on the watched thread is this check and two marks. */
 static inline bool hd_wait_is_the_loops(const struct hd_wait_table *t, uint64_t hash, const void *caller,
                                         const void *frame) {
     return t->watch != NULL && t->last.hash == hash && t->last.caller == caller && t->last.frame == frame &&
            atomic_load_explicit(&t->last.entry->verdict, memory_order_relaxed) == HD_WAIT_IDLE;
 }
 
-/* Uses `loop` instead of `watch`: another thread may have ended the watch, but the loop's memory stays
+/* Makes the mark before a wait of the loop, and returns its time in ticks. This function uses t->loop and not
+ * t->watch. Another thread may have ended the watch and set t->watch to NULL, but the loop's memory stays
  * mapped. */
 static inline uint64_t hd_wait_loop_begin(struct hd_wait_table *t) {
     return hd_loop_before_wait(t->loop);
@@ -135,14 +150,15 @@ static inline uint64_t hd_wait_loop_begin(struct hd_wait_table *t) {
 
 static inline void hd_wait_loop_end(struct hd_wait_table *t, struct hd_wait_entry *entry, uint64_t began) {
     struct hd_watch *watch = t->watch;
-    /* NULL: the watch has ended, or the process is a forked child, whose table the kernel wiped during the
-     * wait. */
+    /* `watch` is NULL in two cases: the watch has ended, or the process is a forked child, whose table the
+     * kernel wiped during the wait. */
     if (watch != NULL) {
         hd_wait_sum(t, entry, began, hd_loop_after_wait(&watch->loop));
     }
 }
 
-/* Called after a wait with zero timeout, at which one turn ends and the next starts. */
+/* Called after a wait of the loop that had a zero timeout. One turn ends at this wait, and the next
+ * starts. */
 static inline void hd_wait_loop_polled(struct hd_wait_table *t) {
     struct hd_watch *watch = t->watch;
     if (watch != NULL) {

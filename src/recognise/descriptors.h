@@ -11,10 +11,10 @@
 #define HD_WAIT_FDS 16u
 
 struct hd_wait_descriptors {
-    /* True: the thread waits for an epoll instance. fd[0] has the number of this instance, and no other
-     * number follows. */
+    /* True: the thread waits for an epoll instance. fd[0] has the number of this instance, and `fd` has no
+     * other number. */
     bool epoll;
-    /* The number of elements of `fd` that are set. If a wait has more descriptors, `fd` has the first
+    /* The number of descriptors in `fd`. If a wait has more than HD_WAIT_FDS descriptors, `fd` has the first
      * ones. */
     uint8_t fds;
     uint16_t listens; /* bit i is set if fd[i] is a listening socket */
@@ -24,8 +24,8 @@ struct hd_wait_descriptors {
     int32_t fd[HD_WAIT_FDS];
 };
 
-/* An fd[0] from here on is not a descriptor. It stands for a library (Tcl, SDL) whose wait function takes no
- * descriptors. */
+/* If fd[0] is this number or a larger one, it is not a descriptor. It stands for a library (Tcl, SDL) whose
+ * wait function takes no descriptors. */
 #define HD_WAIT_LIBRARY 0x7fffff00
 static inline bool hd_wait_is_library(int epoll) {
     return epoll >= HD_WAIT_LIBRARY;

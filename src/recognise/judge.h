@@ -17,18 +17,19 @@ struct hd_judge {
     struct hd_loop_option option;
 };
 
-/* `option`: the value of --loop, MODULE[:FUNCTION]. Empty: the user has not set the option. */
+/* `option`: the value of --loop, MODULE[:FUNCTION]. An empty string: the user has not set the option. */
 void hd_judge_init(struct hd_judge *j, const char *option);
 
-/* Returns true if --loop is set, so that the option decides and not the rule. Makes the loop certain if a
- * wait has matched the option. */
+/* Returns true if --loop is set, so that the option decides and not the rule. If a wait has matched the
+ * option, the loop becomes certain. */
 bool hd_judge_by_option(struct hd_judge *j);
 
-/* The thread has begun a wait of a new kind (wait_seen.h says what a kind is). `blocks`: the wait's timeout
- * is not zero. */
+/* Call it after the thread has begun a wait of a new kind (wait_seen.h says what a kind is). `blocks`: true
+ * if the wait's timeout is not zero. */
 void hd_judge_seen(struct hd_judge *j, const struct hd_wait_seen *w, bool blocks, uint64_t now_ns);
 
-/* Waits of this kind have ended. w->times has their number and their time. */
+/* Call it after waits of this kind have ended. w->times has the number of these waits and their total
+ * time. */
 void hd_judge_ended(struct hd_judge *j, const struct hd_wait_seen *w);
 
 bool hd_judge_is_loops(struct hd_judge *j, const struct hd_wait_seen *w);

@@ -12,15 +12,16 @@
 enum hd_kind {
     HD_KIND_OTHER, /* a terminal, a device, a regular file */
     HD_KIND_LOOPS, /* only loops wait for such a descriptor: a timerfd, a listening socket */
-    /* An eventfd. If it is the only descriptor, the wait is a request. Among other descriptors it serves to
-     * wake the loop. */
+    /* An eventfd. A wait for no other descriptor is a blocking call's. Among other descriptors an eventfd
+     * serves to wake the loop. */
     HD_KIND_EVENTFD,
     HD_KIND_PIPE,       /* a pipe to another process */
     HD_KIND_OWN_PIPE,   /* a pipe with both ends in this process: one thread wakes another by it */
     HD_KIND_SOCKET,     /* a socket, usually to another process */
     HD_KIND_OWN_SOCKET, /* a socket of a pair with both ends in this process */
     HD_KIND_CONNECTED,  /* a socket that has a peer and is the only member of an epoll instance */
-    HD_KIND_CLOSED,     /* closed since the wait started, as a request closes its descriptors */
+    /* a descriptor that the program has closed since the wait started, as a blocking call does at its end */
+    HD_KIND_CLOSED,
     HD_KINDS,
 };
 

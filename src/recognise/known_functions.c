@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The libraries of Debian 12 export these names. A statically linked library may hide its names. In that case
- * the kinds of descriptors are the only evidence.
+ * The functions in these tables have the names that the libraries of Debian 12 export. If a library is linked
+ * statically, it may hide its names. In that case the kinds of descriptors are the only evidence.
  */
 #include "recognise/known_functions.h"
 
 #include <string.h>
 
-/* The request-reply functions. Loops read their events by xcb_wait_for_event and _XReadEvents, so these two
- * are not in the table. But the table has xcb_wait_for_special_event: a program that presents a frame waits
- * in it for the display's answer. */
+/* Functions that send a request and wait for the reply. Loops read their events by xcb_wait_for_event and
+ * _XReadEvents, so these two are not in the table. But the table has xcb_wait_for_special_event: a program
+ * that presents a frame waits in it for the display's answer. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("xcb_wait_for_reply") \
@@ -124,8 +124,8 @@ static bool has_name(const struct hd_modules *m, int module, const char *part) {
     return module >= 0 && strstr(hd_module_path(m, (uint32_t)module), part) != NULL;
 }
 
-/* True if libgio itself runs the loop at frame `i`, to wait for a reply. The exception is g_application_run,
- * by which libgio runs the program's loop. */
+/* True if a function of libgio calls the loop function of frame `i`, to wait for a reply. False if the caller
+ * is g_application_run, because this function of libgio runs the program's own loop. */
 static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count, uint32_t i) {
     int loop = module_of(m, &frames[i]);
@@ -146,7 +146,8 @@ static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, con
 }
 
 /* True if the module is a sanitizer's runtime. In a build with a sanitizer the program calls the runtime's
- * wait function, which calls ours. So this module does not count as the library that waits. */
+ * wait function, and this function calls Hangdog's wrapper. So the runtime does not count as the library that
+ * waits. */
 static bool is_interceptor(const struct hd_modules *m, int module) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return has_name(m, module, "/libasan.so") || has_name(m, module, "/libtsan.so");
@@ -156,8 +157,9 @@ static bool is_interceptor(const struct hd_modules *m, int module) {
 #endif
 }
 
-/* Returns the index of the frame whose loop function makes the wait; `count` if there is none. Counts libX11
- * and libxcb as one library, because libX11 waits by libxcb, and libxcb calls no callback. */
+/* Returns the index of the frame of the loop function that makes the wait; `count` if there is none. All
+ * frames from the wait out to this frame must be in one library. The libraries libX11 and libxcb count as one
+ * library, because libX11 waits by libxcb, and libxcb calls no callback. */
 static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count) {
     int ours = count > 0 ? module_of(m, &frames[0]) : -1, library = -1;

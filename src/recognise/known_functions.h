@@ -12,9 +12,9 @@
 #include "recognise/wait_evidence.h"
 
 /* Returns the evidence that the stack of a wait gives. `frames` starts with the innermost frame.
- * HD_WAIT_EVIDENCE_REQUEST: a request-reply function is on the stack. HD_WAIT_EVIDENCE_BY_NAME: a loop
- * function is on the stack, and all frames from the wait out to it are in its library. So the wait is not in
- * a callback of the program. HD_WAIT_EVIDENCE_PLAIN: neither is true. */
+ * HD_WAIT_EVIDENCE_REQUEST: a function on the stack has sent a request and waits for its reply.
+ * HD_WAIT_EVIDENCE_BY_NAME: a loop function is on the stack, and its library also has all frames from the
+ * wait out to it. So no callback of the program makes the wait. HD_WAIT_EVIDENCE_PLAIN: neither is true. */
 enum hd_wait_evidence hd_known_function(struct hd_functions *known, struct hd_modules *m,
                                         const struct hd_frame *frames, uint32_t count);
 

@@ -40,8 +40,8 @@ static bool is_module(const struct hd_loop_option *o, const char *path) {
            (base[n] == '\0' || strncmp(base + n, ".so", 3) == 0 || base[n] == '.');
 }
 
-/* True for Hangdog's own module and for a sanitizer's runtime. In a build with a sanitizer, the runtime's
- * wait function calls ours. */
+/* True for Hangdog's own module, whose index is `ours`, and for a sanitizer's runtime. In a build with a
+ * sanitizer, the runtime's wait function calls Hangdog's wrapper. */
 static bool is_skipped(const struct hd_modules *m, int index, int ours) {
     return index == ours || (index >= 0 && strstr(hd_module_path(m, (uint32_t)index), "san.so") != NULL);
 }

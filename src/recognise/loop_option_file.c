@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a function's address from the full symbol table of a file. The table in memory does not suffice: it
- * has only exported functions, and a program exports few. The file may be garbage, so the code checks each
- * value and bounds each loop.
+ * Reads a function's address from the full symbol table of a file. The symbol table in memory does not
+ * suffice: it has only exported functions, and a program exports few. The file may be garbage, so the code
+ * checks each value and bounds each loop.
  */
 #include "recognise/loop_option.h"
 
@@ -39,7 +39,8 @@ static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
 
 static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct offsets *p) {
     char piece[4096];
-    size_t n = strlen(name) + 1; /* with the NUL, so that a longer name does not match */
+    /* the length with the NUL, so that a longer name that begins like `name` does not match */
+    size_t n = strlen(name) + 1;
     p->count = 0;
     for (uint64_t at = 0; at + n <= names->sh_size && n <= sizeof piece / 2;) {
         uint64_t rest = names->sh_size - at;

@@ -3,16 +3,17 @@
 
 #include <string.h>
 
-/* A group without evidence is a candidate for the loop after this number of waits and this time in waits. */
+/* A group without evidence becomes a candidate for the loop after LOOP_WAITS waits that took LOOP_NS in
+ * total. */
 #define LOOP_WAITS 3
 #define LOOP_NS (100 * HD_NS_PER_MS)
 #define CERTAIN_NS (10 * HD_NS_PER_S)
 #define LONG_TURN_NS (200 * HD_NS_PER_MS)
-/* A call site is outside of the loop's turn if its stack has this number of frames fewer than the loop's.
- * Wrapper functions make smaller differences. */
+/* A call site is outside of the loop's turn if its stack has at least OUTSIDE_FRAMES frames fewer than the
+ * stack of the loop's wait. Smaller differences come from wrapper functions. */
 #define OUTSIDE_FRAMES 4
-/* After this time without a wait of the loop, another group may become the loop. ABSENT_LONG_NS applies if
- * the loop has evidence and the other group has none. */
+/* After this time without a wait of the loop, another group may become the loop. If the loop has evidence and
+ * the other group has none, the time is ABSENT_LONG_NS; otherwise it is ABSENT_NS. */
 #define ABSENT_NS (10 * HD_NS_PER_S)
 #define ABSENT_LONG_NS (60 * HD_NS_PER_S)
 
@@ -23,8 +24,8 @@ void hd_rule_init(struct hd_rule_state *r) {
     r->loop = HD_RULE_NONE;
 }
 
-/* Returns the index of a free element. If there is none, replaces the group that has waited for the shortest
- * time, but never the loop's. */
+/* Makes a group for the wait, and returns its index. If no element is free, the new group replaces the group
+ * with the shortest total time in waits, but never the loop's group. */
 static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w) {
     uint32_t lightest = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
@@ -46,9 +47,10 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w)
     return lightest;
 }
 
-/* True if the wait comes from the group's own call site, and may be the group's by its files. It shares a
- * file with the group, or all files of the group are closed, or it is for a new epoll instance. The call site
- * does not suffice: a batch program waits at one call site for one socket after the other. */
+/* True if the wait comes from the group's own call site, and its files fit the group. They fit in three
+ * cases: the wait shares a file with the group, the group's files are closed, or both are for epoll
+ * instances. The call site by itself does not suffice: a batch program waits at one call site for one socket
+ * after the other. */
 static bool is_at_its_call_site(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
     return w->at.stack_hash != 0 && g->sites.own.stack_hash == w->at.stack_hash &&
            (g->files.closed || hd_set_share(&g->files.common, &w->set) ||
@@ -56,8 +58,8 @@ static bool is_at_its_call_site(const struct hd_rule_group *g, const struct hd_w
 }
 
 /* True if the wait is for all files that the group's waits have in common, and for no fewer files than any of
- * them. Why the number counts: a loop may change its set, so that its waits have only one file in common. A
- * blocking call that waits for just this file is not the loop's. */
+ * them. The number matters because a loop may change its set until its waits have only one file in common. If
+ * a blocking call waits for only this file, its wait is not the loop's. */
 static bool is_for_its_files(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
     return g->files.common.count > 0 && w->set.count >= g->files.fewest &&
            hd_set_includes(&w->set, &g->files.common);
@@ -83,8 +85,8 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w)
         return by_site;
     }
     /* A blocking call may wait for some of the loop's files, but not at the loop's own call site. So the call
-     * site decides first. For an epoll instance the set decides first, since each instance has its own group.
-     * A new instance joins the group that waited at the same call site. */
+     * site decides first. If the wait is for an epoll instance, the set decides first, since each instance
+     * has its own group. A new instance joins the group that waited at the same call site. */
     if (by_site != HD_RULE_NONE && (by_set == HD_RULE_NONE || !hd_set_is_epoll(&w->set))) {
         return by_site;
     }
@@ -104,9 +106,9 @@ static bool on_one_stack(const struct hd_call_site *a, const struct hd_call_site
     return a->stack_base == b->stack_base && a->stack_base != HD_BASE_UNKNOWN;
 }
 
-/* True if `at` is farther from the root frame than `own`, by its stack pointer or by its number of frames.
- * The stack pointer does not suffice: the frame of the function that waits may be larger than all frames of a
- * callback. */
+/* True if `at` is farther from the root frame than `own`, by its stack pointer or by its number of frames. If
+ * they are on two stacks, true if `own` is on the thread's own stack. The stack pointer by itself does not
+ * suffice: the function that waits may have a larger frame than all functions of a callback together. */
 static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base == 0;
@@ -114,8 +116,8 @@ static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site 
     return at->sp < own->sp || (own->depth != 0 && at->depth > own->depth);
 }
 
-/* True if `at` is nearer to the root frame than `own`. If they are on two stacks, true if `own` is on a
- * coroutine's stack. */
+/* True if `at` is nearer to the root frame than `own`, by its stack pointer, and its stack has no more
+ * frames. If they are on two stacks, true if `own` is on a coroutine's stack. */
 static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base != 0;
@@ -135,10 +137,11 @@ static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *
     return false;
 }
 
-/* The group's own call site waits again; `before` is the number of the wait there before this one. This
- * return is proof: the deeper groups that waited in between are blocking calls in the group's turn. A deeper
- * group that first waited before this group does not count. Of two call sites that alternate, the first to
- * wait is the outer one. */
+/* Notes that the group's own call site waits again; `before` is the number of the last wait there before
+ * this one. The return proves that deeper groups that waited in between are blocking calls in this group's
+ * turn. It proves nothing if the program has left this turn in between. It also proves nothing about a
+ * deeper group that first waited before this group. Of two call sites that alternate, the first to wait is
+ * the outer one. */
 static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint64_t before) {
     if (was_left(r, own, before)) {
         return;
@@ -164,8 +167,8 @@ static bool is_absent(const struct hd_rule_group *g, uint64_t ns, uint64_t now_n
     return now_ns - g->last_ns >= ns;
 }
 
-/* The evidence that a group has now. A group counts as plain if the program has left its turn and the group
- * has not waited for ABSENT_NS: its loop may be over. */
+/* Returns the evidence that a group has now. If the program has left the group's turn and the group has not
+ * waited for ABSENT_NS, its loop may be over. In this case evidence for the loop counts as plain. */
 static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->order.last_own);
     return g->evidence < HD_WAIT_EVIDENCE_PLAIN || !over ? g->evidence : HD_WAIT_EVIDENCE_PLAIN;
@@ -178,7 +181,9 @@ static bool is_candidate(const struct hd_rule_group *g) {
 }
 
 /* True if `a` is a better candidate than `b`. If both have evidence, the one nearer to the root frame is
- * better, because the other waits inside its turn. */
+ * better, because the other waits inside its turn. If neither is nearer, the present loop is better. In
+ * all other cases the one with more evidence is better, or with equal evidence the one with more time in
+ * waits. */
 static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group *a,
                       const struct hd_rule_group *b, uint64_t now_ns) {
     const struct hd_rule_group *loop = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
@@ -194,9 +199,11 @@ static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group 
 }
 
 /* True if `g` may become the loop in place of the present loop. A long transfer in a callback looks like a
- * new loop that follows the transfers of start-up. So a loop that can still return gets time to do so. A loop
- * whose files are closed cannot return and gives way at once. It gives way to a deeper group only after
- * ABSENT_NS, since that group may wait inside the loop's last turn. */
+ * new loop. So usually the present loop must be absent for ABSENT_NS or ABSENT_LONG_NS, and `g` must have
+ * more time in waits. There are two exceptions. If the loop's files are closed, it cannot wait again, so `g`
+ * may replace it at once. A deeper `g` needs ABSENT_NS even then, since it may wait inside the loop's last
+ * turn. If `g` has evidence, it may at once replace a loop without evidence, or a loop that is deeper. But a
+ * deeper `g` never replaces a certain loop without evidence. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     const struct hd_rule_group *old = &r->group[r->loop];
     bool absent = is_absent(old, ABSENT_NS, now_ns);
@@ -231,7 +238,8 @@ static void select_loop(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-/* The loop has waited, so it may have become certain. */
+/* Called after a wait of the loop. Makes the loop certain if CERTAIN_NS have passed. A loop with evidence
+ * needs only a return to its own call site, without a recent block outside of the loop's turn. */
 static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
     bool aged = now_ns - r->since_ns >= CERTAIN_NS;
@@ -240,8 +248,8 @@ static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
         aged || (g->evidence > HD_WAIT_EVIDENCE_PLAIN && g->returns.returned && !r->outside.recently);
 }
 
-/* Does nothing while the loop is not certain: a batch program also closes one connection and opens the
- * next. */
+/* This function does nothing while the loop is not certain. The reason is a batch program without a loop: it
+ * too closes one connection and opens the next. */
 void hd_rule_closed(struct hd_rule_state *r) {
     if (r->loop != HD_RULE_NONE && r->certain) {
         r->group[r->loop].files.closed = true;
@@ -254,8 +262,9 @@ static void add_evidence(struct hd_rule_group *g, const struct hd_wait_seen *w) 
     g->enclosed = w->stack.enclosed == g->enclosed ? g->enclosed : HD_ENCLOSED_UNKNOWN;
 }
 
-/* If a known function runs the loop, it is on the stack of each callback's wait too. Once the program waits
- * without this function on the stack, it has left the loop. */
+/* Notes whether the program has left the loop. If a known function runs the loop, this function is also on
+ * the stack of each wait in a callback. So a wait without this function on its stack shows that the program
+ * has left the loop. */
 static void note_outside(struct hd_rule_state *r, uint32_t group, const struct hd_wait_seen *w) {
     if (r->loop == HD_RULE_NONE || group == r->loop) {
         r->outside.waited = false;
@@ -291,8 +300,8 @@ void hd_rule_waits_again(struct hd_rule_state *r, uint64_t now_ns) {
 
 static void change_set(struct hd_group_files *f, const struct hd_set *set) {
     hd_set_intersect(&f->common, set);
-    /* If the wait has no file in common with the earlier ones, the loop waits for new files: they replace the
-     * old. */
+    /* If the wait has no file in common with the group's earlier waits, the group waits for new files now.
+     * They replace the old ones. */
     if (f->common.count == 0) {
         f->common = *set;
         f->fewest = set->count;
@@ -325,7 +334,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_wai
     }
     struct hd_rule_group *g = &r->group[group];
     struct hd_call_site *own = &g->sites.own;
-    /* A wait without descriptors leaves the set as it is. */
+    /* A wait without descriptors leaves the group's set as it is. */
     if (w->set.count > 0) {
         change_set(&g->files, &w->set);
     }
@@ -355,10 +364,10 @@ void hd_rule_idles_outside(struct hd_rule_state *r) {
     r->certain = false;
 }
 
-/* A call site OUTSIDE_FRAMES nearer to the root frame than the loop's wait is not inside a callback. Either
- * the thread idles there between two uses of the loop: in accept, in a condition variable, asleep. Or the
- * program runs the loop turn by turn and works in between. In the second case the loop is certain again 10 s
- * after the last such block. */
+/* If `at` is nearer to the root frame than the loop's wait by OUTSIDE_FRAMES or more, the thread is not
+ * blocked in a callback. This has one of two reasons. The thread may idle between two uses of the loop: in
+ * accept, in a condition variable, or asleep. Or the program runs the loop turn by turn and works between the
+ * turns. If the second is true, the loop is certain again 10 s after the last block of this sort. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_call_site *at) {
     const struct hd_call_site *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].sites.own : NULL;
     if (own != NULL && own->stack_base == 0 && at->sp > own->sp && at->depth != 0 &&

@@ -15,7 +15,8 @@
 
 /* A wait for an epoll instance has a set of one file: the instance. */
 struct hd_set {
-    /* Identities in ascending order, each once. If there are more than fit, the smallest ones. */
+    /* The identities of the files in ascending order, each once. If the wait has more than HD_SET_FILES
+     * files, the set has only the smallest identities. */
     uint64_t file[HD_SET_FILES];
     uint32_t count;
 };

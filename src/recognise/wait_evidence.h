@@ -5,16 +5,19 @@
 #ifndef HD_WAIT_EVIDENCE_H
 #define HD_WAIT_EVIDENCE_H
 
-/* In ascending order. The evidence of a group is the highest that one wait of the group gave. */
+/* The values are in ascending order. The evidence of a group is the highest that one wait of the group
+ * gave. */
 enum hd_wait_evidence {
-    /* a request-reply function is on the stack, so the wait is never the loop's */
+    /* a function that sends a request and waits for the reply is on the stack, so the wait is never the
+     * loop's */
     HD_WAIT_EVIDENCE_REQUEST = -2,
-    /* the descriptors are those of a request or of a child's output, so the wait is never the loop's */
+    /* the descriptors are those of a blocking call, such as a pipe from a child, so the wait is never the
+     * loop's */
     HD_WAIT_EVIDENCE_CALL = -1,
-    HD_WAIT_EVIDENCE_PLAIN = 0, /* neither for nor against: later waits decide */
-    /* Only loops wait for such descriptors: an epoll instance, a timer, a listening socket. */
+    HD_WAIT_EVIDENCE_PLAIN = 0, /* the wait gives evidence neither for nor against, so later waits decide */
+    /* The wait has a descriptor for which only loops wait: an epoll instance, a timer, a listening socket. */
     HD_WAIT_EVIDENCE_BY_KIND,
-    HD_WAIT_EVIDENCE_BY_NAME, /* a known loop function makes the wait */
+    HD_WAIT_EVIDENCE_BY_NAME, /* a known function that runs a loop makes the wait */
 };
 
 #endif

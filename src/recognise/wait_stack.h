@@ -13,14 +13,14 @@
 
 struct hd_wait_stack {
     const struct hd_frame *frames; /* innermost first */
-    const struct hd_walk *walk;    /* the number of frames, and why the walk ended */
-    /* the address from which the stack was copied; `at` of a frame counts from here */
+    const struct hd_walk *walk;    /* the result of the unwinding: the number of frames, and why it ended */
+    /* the address of the first byte of the stack's copy; a frame's `at` is an offset from it */
     uint64_t copied_from;
     uint64_t caller_sp; /* the program's stack pointer when it called the wait function */
     bool coroutine;     /* true: the wait is not on the thread's own stack */
 };
 
-/* Fills `at` and `stack` of `seen`. `known` caches the addresses of known functions. `option` is the user's
+/* Fills seen->at and seen->stack. `known` caches the addresses of known functions. `option` is the user's
  * --loop. */
 void hd_wait_stack_read(const struct hd_wait_stack *s, struct hd_modules *m, struct hd_functions *known,
                         struct hd_loop_option *option, struct hd_wait_seen *seen);

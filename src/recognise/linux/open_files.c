@@ -11,14 +11,14 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
 
-/* major device number of each /dev/pts/N; the kernel's name is UNIX98_PTY_SLAVE_MAJOR */
+/* the major device number of each /dev/pts/N; the kernel calls it UNIX98_PTY_SLAVE_MAJOR */
 #define PTS_MAJOR 136
 
 static const char of_eventfd[] = "anon_inode:[eventfd]";
 /* This path means the controlling terminal of the process that opens it. */
 static const char own_terminal[] = "/dev/tty";
 
-/* Reads where a descriptor's link in /proc points to. False: the number is not open. */
+/* Stores where a descriptor's link in /proc points to in `link`. False: the number is not open. */
 static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
@@ -27,8 +27,8 @@ static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     return n > 0;
 }
 
-/* Hash of the kernel's id of an eventfd. The link in /proc is the same for all eventfds, so it does not
- * suffice. 0: the kernel does not show the id. */
+/* Returns a hash of the kernel's id of an eventfd. All eventfds have the same link in /proc, so the link does
+ * not identify one. 0: the kernel does not show the id. */
 static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
     char path[48], text[512];
     hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", fd);
@@ -123,7 +123,8 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     static const char of_loops[][24] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify",
                                         "anon_inode:[io_uring]"};
     char link[64];
-    /* No program waits for /dev/null. So another file had this number when the wait started. */
+    /* If the number means /dev/null now, the wait was not for this file: no program waits for /dev/null. So
+     * the wait's file is closed, and the number is in use again. */
     if (!link_of(proc_fd, tid, fd, link, sizeof link) || strcmp(link, "/dev/null") == 0) {
         return HD_KIND_CLOSED;
     }
@@ -144,7 +145,7 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     return HD_KIND_OTHER;
 }
 
-/* Stores the descriptor numbers of an epoll instance's members in `fd`, and returns how many they are.
+/* Stores the descriptor numbers of an epoll instance's members in `fd`, and returns their number.
  * HD_WAIT_FDS: there are too many, or the kernel does not show them. */
 static uint32_t members_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
     char text[2048];
@@ -202,8 +203,8 @@ void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_
         kinds->kind[i] = listens ? HD_KIND_LOOPS : (uint8_t)kind_of(proc_fd, tid, d->fd[i]);
         closed += kinds->kind[i] == HD_KIND_CLOSED;
     }
-    /* If all numbers seem closed, /proc may belong to another PID namespace. So the kinds are known only if
-     * the process's descriptors can be counted there. */
+    /* If all descriptors seem closed, the reason may be that /proc belongs to another PID namespace. So the
+     * kinds are then known only if /proc can count the process's open descriptors. */
     kinds->known = closed == 0 || closed < kinds->count || hd_proc_open_count(proc_fd, tid) >= 0;
 }
 
