@@ -20,7 +20,7 @@ struct hd_bucket {
 struct hd_caps {
     struct hd_bucket bucket[HD_BUCKETS_MAX];
     /* the number of reports of the last 24 hours: those in the spool at day_checked_ns, and those written
-     * since then */
+     * since that time */
     uint32_t day_count;
     uint64_t day_checked_ns;
     /* the number of reports that the caps suppressed since the newest complete report was written */

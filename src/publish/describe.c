@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each function here fills one group of a report's members. On the worker thread.
+ * Each function in this file fills one group of a report's members. On the worker thread.
  */
 #include "publish/describe.h"
 

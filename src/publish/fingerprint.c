@@ -10,7 +10,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* version of the rules in this file; part of each fingerprint, so that other rules give other fingerprints */
+/* version of the rules in this file; it is part of each fingerprint, so other rules give other
+ * fingerprints */
 #define RULE 3
 #define FRAMES 5
 

@@ -26,7 +26,7 @@ static void settle_deferred(struct hd_publisher *p) {
 }
 
 /* Stores the id of the report in the record before the write. If the runner writes the session report again,
- * it uses this id, so the runner's file replaces the first file. */
+ * the runner uses this id, so that the runner's file replaces the first file. */
 static void write_session(struct hd_publisher *p, const struct hd_session *s,
                           const struct hd_monitor_cost *cost) {
     struct hd_record *record = p->run->record;

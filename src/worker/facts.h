@@ -10,8 +10,8 @@
 #include "worker/host.h"
 #include "worker/threads.h"
 
-/* Fills *facts from the threads and the process, as the worker captured them last. Sets all other facts to
- * zero. */
+/* Fills *facts from the worker's newest capture of all threads, and from the state of the process. Sets all
+ * other facts to zero. */
 void hd_facts_take(const struct hd_threads *threads, const struct hd_process *process,
                    struct hd_facts *facts);
 

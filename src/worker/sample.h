@@ -13,7 +13,7 @@ void hd_sample_add(struct hd_worker *worker, struct hd_turn *turn, const struct 
 /* Call it when the thread has answered a request for its stack late. Gives the stack of `c` to each sample
  * that was taken since that request and has no stack. */
 void hd_sample_add_late(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c);
-/* Reads a dry sample and drops the result. The read makes the memory present that the first hang needs. */
+/* Reads a dry sample and drops the result. This read makes present the memory that the first hang needs. */
 void hd_sample_try(struct hd_worker *worker, const struct hd_capture *c);
 
 #endif

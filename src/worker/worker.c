@@ -72,7 +72,7 @@ static void follow_early(const struct hd_worker *worker) {
 }
 
 /* Opens the file settings.kept_file, and stores its descriptor in channel.kept_fd. When the program calls
- * exec, our wrapper of exec takes the file from the worker's private descriptor table. */
+ * exec, our wrapper of exec opens the file again by that descriptor of the worker. */
 static void open_kept_file(const struct hd_worker *worker) {
     const char *path = worker->run->settings.kept_file;
     struct hd_channel *channel = &worker->run->channel;
