@@ -175,8 +175,9 @@ static bool is_record(const char *name) {
     return n == 1 + 36 + suffix && name[0] == '.' && strcmp(name + n - suffix, ORPHAN_SUFFIX) == 0;
 }
 
-/* Removes deferred reports whose runner was killed. A living program may need days until its loop is certain,
- * so a report stays for a month. If the spool has too many deferred reports, a report stays for a day. */
+/* Removes old deferred reports, which stay behind when a runner is killed. A living program may need days
+ * until its loop is certain, so a report stays for a month. If the spool has too many deferred reports, a
+ * report stays for a day. */
 static void sweep_deferred(DIR *dir) {
     const struct dirent *e;
     struct stat st;

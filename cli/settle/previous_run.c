@@ -114,7 +114,8 @@ static bool is_ours(int fd) {
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* Locks the file. False: another run has the lock. True also if the file system has no locks. */
+/* Locks the file. True: this run has the lock, or the file system has no locks. False: another run has the
+ * lock. */
 static bool lock(int fd) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);

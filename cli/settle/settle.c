@@ -178,7 +178,7 @@ static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t dura
     atomic_store(&c->open.state, died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
 }
 
-/* How a process ended: the number of the signal that ended it, or one of these. */
+/* How a process ended: the number of the signal that ended the process, or one of these values. */
 enum {
     BY_ITSELF = 0,
     DEATH_UNKNOWN = -1
@@ -228,8 +228,8 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
         json_decref(report);
         return 0;
     }
-    /* The report may have samples that are newer than the monitor's last look. In this case its duration is
-     * the longer one, and counts. */
+    /* The report may have samples that are newer than the monitor's last look. In this case the report's
+     * duration is the longer one, and counts. */
     uint64_t shown_ns = duration_of(report);
     duration_ns = !ended && shown_ns > duration_ns ? shown_ns : duration_ns;
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));

@@ -26,7 +26,7 @@ struct settle_dropped {
 
 /* Publishes or drops deferred reports, and writes the session report. Turns an open hang into a fatal hang if
  * the program died in it. `previous_end`: the report's word for how the previous run ended. NULL: not known.
- * */
+ */
 void settle_run(const struct run_result *r, const char *previous_end, struct settle_dropped *dropped);
 
 /* Settles the records of a dead program without a runner, as settle_run does. `spool`: the folder of the

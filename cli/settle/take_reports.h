@@ -33,8 +33,8 @@ void take_reports_init(struct take_reports *t, struct hd_record *records,
 /* Starts a thread of the reporter, which takes reports until the reporter ends. `t` must stay valid until the
  * reporter ends. If the thread cannot start, the reports in the outbox are lost. */
 void take_reports_start(struct take_reports *t);
-/* Called by the runner after the program's end. Waits up to 2 s until the reporter has taken the last report;
- * if it has not, takes the report. After that closes the outbox. */
+/* Called by the runner after the program's end. Waits up to 2 s until the reporter has taken the last report.
+ * If the reporter has not taken it, this function does. At its end the function closes the outbox. */
 void take_reports_end(struct take_reports *t);
 /* Adds the number of failed writes to the runner's private copy of the record. */
 void take_reports_count(const struct take_counts *counts, struct hd_record *record);

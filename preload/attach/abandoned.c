@@ -7,8 +7,8 @@
 #define ABANDONED_NS (5 * HD_NS_PER_S)
 #define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* for each wait table, one monitor and one worker */
 
-/* A forked child has ids of the parent's threads here. These threads do not exist in the child, so none
- * counts as alive. */
+/* In a forked child this table still has the ids of the parent's threads. These threads do not exist in the
+ * child, so none counts as alive. */
 static struct {
     int tid[ABANDONED_MAX];
     unsigned count;

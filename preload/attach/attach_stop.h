@@ -12,17 +12,17 @@
  * not answer. Such a worker may still use the main thread's wait table. */
 bool hd_attach_stop(void);
 
-/* Ends our threads until the main thread's next wait. This is for a call that fails while other threads
- * exist, and for a change of rights that our threads cannot follow. On the main thread. False: there was no
- * thread to end. */
+/* Ends our threads until the main thread's next wait. The main thread calls this for a call that fails while
+ * other threads exist, and for a change of rights that our threads cannot follow. False: there was no thread
+ * to end. */
 bool hd_attach_end_threads(void);
 
-/* Ends the watch for ever, and stores the reason in the record. Any thread. */
+/* Ends the watch for ever, and stores the reason in the record. Any thread may call this. */
 void hd_attach_end_watch(enum hd_unwatched why);
 
-/* The calling thread is about to install a seccomp filter. Ends the watch for ever, even if the kernel
- * then refuses the filter. In a vforked child it does nothing, because only the child gets the filter.
- * Any thread. */
+/* The calling thread, which may be any, is about to install a seccomp filter. Ends the watch for ever, even
+ * if the kernel then refuses the filter. In a vforked child this function does nothing, because only the
+ * child gets the filter. */
 void hd_attach_before_filter(void);
 
 /* Implements the port `exceeds` (watch/ports.h), on the monitor thread. The main thread gave up a right by a

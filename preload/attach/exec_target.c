@@ -100,7 +100,7 @@ static bool has_our_loader(const struct hd_elf_file *f, const char **program, ch
     return *program != NULL && hd_libc_version_suffices(f->fd);
 }
 
-/* True: exec raises privileges because of the file's mode or capabilities. The loader then ignores
+/* True: exec raises privileges because of the file's mode or capabilities. In this case the loader ignores
  * LD_PRELOAD, and our variables would stay in the environment. */
 static bool gains_privileges(const struct stat *st, int dir, const char *path) {
     char caps[64];

@@ -33,7 +33,7 @@ struct slot {
     struct hd_wait_table *waits;
 };
 
-#define HD_NAMED_SLOTS 15 /* the most threads that are watched at the same time */
+#define HD_NAMED_SLOTS 15 /* the most named threads that are watched at the same time */
 
 struct hd_named {
     struct hd_record *record;

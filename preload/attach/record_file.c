@@ -91,8 +91,8 @@ static bool is_reusable(struct hd_record *r, uint32_t owner, uint64_t space) {
            kill((pid_t)owner, 0) != 0 && errno == ESRCH;
 }
 
-/* Takes a free record; with `reuse`, the record of a process that has ended. `of_child`: the record is for a
- * child of the program. */
+/* Takes a free record. If `reuse`, takes the record of a process that has ended. `of_child`: the record is
+ * for a child of the program. NULL: there is no record to take. */
 static struct hd_record *take_one(struct hd_record *table, bool of_child, bool reuse) {
     uint64_t space = own_pid_namespace(table);
     for (unsigned i = 0; i < HD_RECORDS; i++) {

@@ -10,8 +10,8 @@
 #include "record/record.h"
 
 /* Takes a record for the program that this process executes. `text`: the file's path, "FD" or "FD:NUMBER". FD
- * is a descriptor of the file; this call closes it if the file is ours. NUMBER is the record that this
- * process had before exec. NULL: the file is not ours, or no record is free. */
+ * is a descriptor of the file; this call closes it if the file is ours. NUMBER is the index of the record
+ * that this process had before exec. NULL: the file is not ours, or no record is free. */
 struct hd_record *hd_record_file_take(const char *text);
 
 /* Takes a record for a forked child, and copies the app name from `parent`. NULL: children are not followed,
