@@ -28,7 +28,7 @@ struct hd_mailbox {
     uint64_t word; /* atomic: the request's number << 2 | enum hd_mail_phase */
 
     /* The request. The monitor writes it before the phase becomes REQUESTED. */
-    /* the buffer to which the handler copies the stack: HD_STACK_BYTES_MAX bytes, all present */
+    /* the buffer to which the handler copies the stack: HD_STACK_BYTES_MAX bytes, all present in memory */
     uint8_t *bytes;
     /* atomic: between these addresses the handler may read by plain loads; 0 0: nowhere */
     uint64_t stack_lo, stack_hi;

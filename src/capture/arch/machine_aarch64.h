@@ -38,7 +38,7 @@ static inline void hd_machine_relax(void) {
     __asm__ volatile("yield");
 }
 
-/* Fetches the cache line, because this CPU will soon write to it. */
+/* Fetches the cache line for writing, because this CPU will soon write to it. */
 static inline void hd_machine_fetch(const void *line) {
     __asm__ volatile("prfm pstl1keep, [%0]" : : "r"(line));
 }

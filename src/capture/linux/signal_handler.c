@@ -220,8 +220,8 @@ static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
         count(m, false);
         return;
     }
-    /* This check is the last. A signal after this check finds a call that has not started yet. To the
-     * program, the signal then seems to have come just before the call. */
+    /* This check is the last. A signal of the program after this check finds a call that has not started yet.
+     * To the program, the signal then seems to have come just before the call. */
     bool again = !program_signal_waits(own, mask, true);
     if (again) {
         hd_machine_call_again(context, nr);
@@ -251,8 +251,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
         leave_to_child(signal);
         return;
     }
-    /* This signal has another sender, as SIGURG for TCP's urgent data has. The handler does not repair the
-     * interrupted call, because a repeated call would start its timeout again. */
+    /* The signal comes from another sender: it may be SIGURG for TCP's urgent data. The handler does not
+     * repair the interrupted call, because a repeated call would start its timeout again. */
     if (!ours) {
         return;
     }

@@ -14,7 +14,7 @@
  *
  * Two buffers serve all targets. Only watched threads write to the first buffer, and the worker reads it in
  * place. The spare buffer is for stacks that the monitor copies, and for answers while the worker reads the
- * first buffer. On the monitor thread, but for hd_signal_request_fetch: no allocation, no lock.
+ * first buffer. On the monitor thread, except hd_signal_request_fetch: no allocation, no lock.
  */
 #ifndef HD_SIGNAL_REQUEST_H
 #define HD_SIGNAL_REQUEST_H
@@ -53,7 +53,7 @@ struct hd_signal_request {
 
 /* ---- once for the process ---------------------------------------------------------------------------- */
 
-/* Maps both buffers for the life of the process. Call before the first capture. Returns 0 or -ENOMEM. */
+/* Maps both buffers for the life of the process. Call this before the first capture. Returns 0 or -ENOMEM. */
 int hd_capture_buffers(void);
 /* Sets the signal by which the monitor requests stacks from now on. Returns 0 or -ENOMEM. */
 int hd_signal_request_use(int signal);
@@ -72,8 +72,8 @@ void hd_signal_request_fetch(void);
 
 /* ---- one request ------------------------------------------------------------------------------------- */
 
-/* Call at the start of a sample. Sets back_off.on, and forgets a late answer that the monitor has not taken.
- * `in_place` is true if the worker has finished with the first buffer. */
+/* Call this at the start of a sample. Sets back_off.on, and forgets a late answer that the monitor has not
+ * taken. `in_place` is true if the worker has finished with the first buffer. */
 void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const struct hd_thread_files *f,
                              struct hd_mailbox *m);
 /* Returns false if the first buffer is reserved for another target's late answer. */
@@ -110,7 +110,7 @@ bool hd_signal_request_is_answering(const struct hd_signal_request *r, const str
 bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_mailbox *m);
 /* Changes the state from late to forgotten, because the answer is of no use any more. */
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m);
-/* Call when the watch of this mailbox ends. After that the watched thread may free the mailbox. */
+/* Call this when the watch of this mailbox ends. After that the watched thread may free the mailbox. */
 void hd_signal_request_close(const struct hd_mailbox *m);
 
 /* Updates the back-off after an answer. `calls` is the number of the thread's system calls that our signals

@@ -60,8 +60,8 @@ void hd_capture_files_confine(void) {
 }
 
 long hd_thread_files_memory(uint64_t addr, void *to, size_t n) {
-    /* Read the open file `mem` if there is one, because most seccomp filters allow pread. For
-     * process_vm_readv a filter may kill the process. */
+    /* Read the open file `mem` if there is one, because most seccomp filters allow pread, but may kill the
+     * process for process_vm_readv. */
     if (kept.mem > 0) {
         return hd_os.pread(kept.mem - 1, to, n, addr);
     }
