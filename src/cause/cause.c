@@ -12,9 +12,9 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Returns the kind with the most time; of kinds with equal time, the first one in words.def. Ignores
- * HD_CAUSE_GC, because hd_cause_decide adds the time of a collector's waits to the time that the collector
- * ran. */
+/* Returns the kind of cause with the most time; of kinds with equal time, the first one in words.def. Ignores
+ * HD_CAUSE_GC, because hd_cause_decide compares a garbage collector's whole time: the time that the collector
+ * ran or waited. */
 static enum hd_cause_kind most_of(const struct hd_cause_sums *s) {
     enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;
     for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) {

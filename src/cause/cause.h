@@ -9,7 +9,8 @@
 #include "cause/probe_context.h"
 #include "cause/weighing.h"
 
-#define HD_DEADLOCK_MAX 8 /* the number of threads in a deadlock; a longer ring of waits is not reported */
+/* The largest number of threads in a deadlock; a longer ring of waits is not reported. */
+#define HD_DEADLOCK_MAX 8
 
 struct hd_cause {
     uint8_t kind;          /* enum hd_cause_kind */
@@ -22,7 +23,8 @@ struct hd_cause {
     uint64_t throttled_ns, major_faults;
     /* For each resource in enum hd_pressure: how long some task of the control group waited for it. */
     uint64_t stall_ns[HD_PRESSURES];
-    /* bytes that the control group uses, and may use; both 0: the group has no limit */
+    /* The memory that the control group uses, and its limit, in bytes. Both are 0 if the group has no
+     * limit. */
     uint64_t memory_used, memory_limit;
     uint64_t lock_address;
     int32_t lock_owner_tid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The facts of one sample that show why the thread hangs. Plain values: the worker reads them from /proc, and
- * rows.c finds the cause by them.
+ * The facts of one sample that show why the thread hangs. The worker reads these facts from /proc, and rows.c
+ * finds the cause by them.
  *
  * A sample has one kind of evidence, which depends on the object that the thread waits for. A peer or a child
  * may be known in addition, so struct hd_probe has separate members for them.
@@ -37,8 +37,9 @@ enum hd_collector {
 /* The kind of evidence. The kind says which member of the union in struct hd_evidence is valid. */
 enum hd_evidence_kind {
     HD_EVIDENCE_NONE,
-    HD_EVIDENCE_TOOLKIT,    /* the thread runs a toolkit's code; only `name` is valid */
-    HD_EVIDENCE_DESCRIPTOR, /* the call works on a file or a descriptor, or waits for several */
+    /* the thread runs a toolkit's code; `name` is valid, but no member of the union */
+    HD_EVIDENCE_TOOLKIT,
+    HD_EVIDENCE_DESCRIPTOR, /* the call works on a file or a descriptor, or waits for several descriptors */
     HD_EVIDENCE_LOCK,       /* the thread waits for a lock in memory (a futex) */
 };
 
@@ -46,8 +47,8 @@ enum hd_evidence_kind {
  * most likely explains the wait. */
 struct hd_descriptor_seen {
     uint8_t kind; /* enum hd_fd_kind */
-    /* The inode of the socket or pipe, or the process id of a pidfd. 0: the descriptor is of another kind,
-     * or the set has several of this kind. */
+    /* The inode of the socket or pipe, or the id of a pidfd's process. 0: none or unknown, or the set that
+     * the thread waits for has several descriptors of this kind. */
     uint64_t inode;
 };
 
@@ -80,29 +81,31 @@ _Static_assert(sizeof(struct hd_lock_seen) >= sizeof(struct hd_descriptor_seen),
 /* The child process that a thread waits for. */
 struct hd_child_seen {
     int32_t pid; /* process id of the child; 0: none, or unknown */
-    bool alive;  /* true: a child may be the reason for the wait (hd_child_find has the rule) */
+    bool alive;  /* true: hd_child_find has found a child that may be the reason for the wait */
     /* True: the thread's call is a vfork, which returns once the child has called exec or has ended. */
     bool vforked;
     char name[16]; /* name of the child's main thread (comm); empty: unknown */
 };
 
-/* The process at the other end of a socket, or the one that replies to a request. */
+/* The process at the other end of a socket, or the process that replies to a request. */
 struct hd_peer_seen {
     const char *request; /* name of the function on the stack that waits for a reply; NULL: none */
     const char *awaited; /* the reply in words for the user, such as "a reply by D-Bus" */
-    bool display;        /* true: the process is the display server */
-    char name[64];       /* name or address of the socket; empty: unknown */
+    bool display;        /* true: the peer is the display server */
+    char name[64];       /* name or address of the peer's socket; empty: unknown */
 };
 
 /* The facts of one sample. */
 struct hd_probe {
-    uint64_t for_ns;    /* the time that the sample stands for, from this sample to the next one */
-    uint64_t cpu_ns;    /* by how much the thread's CPU time grew between these samples */
-    uint64_t delay_ns;  /* by how much the thread's total wait for a CPU grew between these samples */
+    uint64_t for_ns; /* the time that the sample stands for, from this sample to the next one */
+    uint64_t cpu_ns; /* by how much the thread's CPU time grew from this sample to the next one */
+    /* by how much the thread's total wait for a CPU grew from this sample to the next one */
+    uint64_t delay_ns;
     int32_t syscall_nr; /* HD_SYSCALL_NONE: the thread is in no system call */
     uint8_t state;      /* enum hd_run_state */
     uint8_t collector;  /* enum hd_collector */
-    /* True: the turn is no hang, because a child has the terminal or another thread serves the loop. */
+    /* True: the turn is no hang, because the user works with a child in the terminal, or another thread
+     * serves the loop. */
     bool not_a_hang;
     struct hd_child_seen child;
     struct hd_evidence evidence;
@@ -113,7 +116,7 @@ struct hd_probe {
 
 enum hd_fd_kind hd_evidence_fd_kind(const struct hd_probe *p);
 
-/* Returns the lock that the thread waits for. All its members are 0 if the thread waits for no lock. */
+/* Returns the lock that the thread waits for. If the thread waits for no lock, all members are 0. */
 const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p);
 
 /* Returns the id of the thread that the sampled thread waits for: the owner of a lock, or the thread that

@@ -31,12 +31,12 @@ struct hd_probe_context {
     struct hd_functions locks;   /* addresses of the functions that wait for locks */
     struct hd_functions replies; /* addresses of the functions that wait for replies of other processes */
     /* Offset of the thread's id in libc's thread descriptor (struct pthread); 0: unknown. linux/join.h
-     * explains its use. */
+     * explains the use of this offset. */
     uint32_t descriptor_tid;
     /* Bit N is set: in libc's thread descriptor, 64-bit word N points to the descriptor itself. */
     uint32_t descriptor_self;
-    /* Descriptors of the control group's files; negative: the kernel has no such file.
-     * hd_probe_context_init_other opens only throttled_fd. */
+    /* Descriptors of the control group's files; negative: the kernel has no such file. hd_probe_context_init
+     * opens all of them, hd_probe_context_init_other only throttled_fd. */
     int throttled_fd, pressure_fd[HD_PRESSURES], memory_used_fd, memory_limit_fd;
 };
 

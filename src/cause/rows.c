@@ -33,9 +33,9 @@ static bool no_code(const struct hd_probe *p) {
     return false;
 }
 
-/* Writes "waited for the disk in several calls, longest fsync of a.db". Says "one" instead of "longest" if
- * that call had less than half of the time. Writes nothing and returns false if only one call is known, or
- * none. */
+/* Writes, for example, "waited for the disk in several calls, longest fsync of a.db". Says "one" instead of
+ * "longest" if the call in the sentence had less than half of the cause's time. Writes nothing and returns
+ * false if only one call is known, or none. */
 static bool say_several(struct hd_text *t, const struct said *c, const char *waited, const char *with) {
     if (!c->several || c->probe->syscall_nr == HD_SYSCALL_NONE) {
         return false;
@@ -89,7 +89,7 @@ static void say_lock(struct hd_text *t, const struct said *c) {
 /* ---- gc ----------------------------------------------------------------------------------------- */
 
 /* V8's collector takes locks to wait for its helper threads. In Python's collector, only a finalizer of the
- * program takes a lock, so such a wait counts as HD_CAUSE_LOCK. */
+ * program takes a lock, so a wait for a lock in that collector counts as HD_CAUSE_LOCK. */
 static bool waits_for_collector(const struct blocked *b) {
     return waits_for_lock(b) && b->probe->collector == HD_COLLECTOR_V8;
 }
@@ -111,7 +111,7 @@ static bool is_stream(enum hd_fd_kind fd) {
 
 /* True: the thread waits for its own memory, to copy bytes from or to a socket or pipe. The memory is in
  * swap, or in a mapped file that is not read yet. The caller must have checked that no signal can end the
- * wait. A wait for the other end of the socket or pipe is one that a signal ends. */
+ * wait. Otherwise the thread may wait for the other end of the socket or pipe. */
 static bool waits_for_copied_memory(const struct blocked *b) {
     return (b->wait == HD_WAIT_DESCRIPTOR || b->wait == HD_WAIT_SOCKET) && is_stream(b->fd) &&
            hd_syscall_copies(b->probe->syscall_nr);
@@ -134,9 +134,9 @@ static void say_page(struct hd_text *t, const struct said *c) {
 
 /* ---- disk --------------------------------------------------------------------------------------- */
 
-/* No signal ends a wait for a disk. A wait that a signal ends may be for the server of a file (FUSE), and
- * counts as a wait for a disk too. But an open of a named pipe or a device waits for another process, and
- * does not count as one. */
+/* No signal ends a wait for a disk, but a signal may end a wait for the server of a file (FUSE). Both waits
+ * count as waits for a disk. If a signal can end the open of a named pipe or a device, the thread waits for
+ * another process, and not for a disk. */
 static bool waits_for_disk(const struct blocked *b) {
     switch (b->wait) {
     case HD_WAIT_FILE:
@@ -150,7 +150,7 @@ static bool waits_for_disk(const struct blocked *b) {
     }
 }
 
-/* Writes "waited for the disk: fsync of session.log". */
+/* Writes, for example, "waited for the disk: fsync of session.log". */
 static void say_disk(struct hd_text *t, const struct said *c) {
     if (!say_several(t, c, "waited for the disk", " of ")) {
         hd_text_str(t, "waited for the disk");
@@ -169,7 +169,7 @@ static bool runs_toolkit(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_TOOLKIT;
 }
 
-/* A local socket counts as network too: a local service answers over it as a remote service does. */
+/* A local socket counts as network too, because a local service answers over it as a remote service does. */
 static bool waits_for_network(const struct blocked *b) {
     return b->reply || b->wait == HD_WAIT_SOCKET || b->fd == HD_FD_INET || b->fd == HD_FD_UNIX;
 }
@@ -186,7 +186,7 @@ static void say_network(struct hd_text *t, const struct said *c) {
     say_network_or(t, c, "waited for the network", " with ");
 }
 
-/* Writes "ran a toolkit's code in libpango-1.0". */
+/* Writes, for example, "ran a toolkit's code in libpango-1.0". */
 static void say_ui(struct hd_text *t, const struct said *c) {
     const struct hd_evidence *ran = &c->sums->best[HD_CAUSE_CPU].probe.evidence;
     if (!c->ran) {
@@ -202,7 +202,8 @@ static void say_ui(struct hd_text *t, const struct said *c) {
 
 /* ---- child -------------------------------------------------------------------------------------- */
 
-/* A local socket counts as one to a child if its other end has no name. A service's end has a name. */
+/* A local socket counts as a connection to a child if the socket's other end has no name, because a
+ * service's end has a name. */
 static bool waits_for_child(const struct blocked *b) {
     const struct hd_child_seen *child = &b->probe->child;
     bool named = b->probe->peer.name[0] != '\0';
@@ -228,7 +229,7 @@ static bool waits_for_child(const struct blocked *b) {
     }
 }
 
-/* Writes "waited for child 8510 (sleep) in wait4". */
+/* Writes, for example, "waited for child 8510 (sleep) in wait4". */
 static void say_child(struct hd_text *t, const struct said *c) {
     const struct hd_child_seen *child = &c->probe->child;
     hd_text_str(t, "waited for ");
@@ -248,7 +249,7 @@ static void say_child(struct hd_text *t, const struct said *c) {
 
 /* ---- sleep, unknown ----------------------------------------------------------------------------- */
 
-/* Some programs sleep by a poll or select without descriptors. */
+/* A poll or select without descriptors counts as sleep, because some programs use it to sleep. */
 static bool waits_for_time(const struct blocked *b) {
     bool no_descriptor = b->wait == HD_WAIT_ANY && b->probe->evidence.kind != HD_EVIDENCE_DESCRIPTOR;
     return b->wait == HD_WAIT_TIME || b->wait == HD_WAIT_SIGNAL || no_descriptor;
@@ -274,13 +275,13 @@ static void say_unknown(struct hd_text *t, const struct said *c) {
 
 /* ---- the rows ----------------------------------------------------------------------------------- */
 
-/* The rows of the table of causes. The time of a blocked sample goes to the first row that fits. The time of
- * a running sample goes to HD_CAUSE_CPU; the same time is added to `ran_ns` of each row that fits the running
- * code. ROWS is a macro, because each function pointer in an array would cost the watched process a
- * relocation. */
+/* The rows of the table of causes. The columns are: the cause (HD_CAUSE_...), the functions that check
+ * whether a blocked or a running thread fits, and the function that writes the sentence. The time of a
+ * blocked sample goes to the first row that fits. The time of a running sample goes to HD_CAUSE_CPU, and is
+ * also added to `ran_ns` of each row that fits the running code. ROWS is a macro, because each function
+ * pointer in an array would cost the watched process a relocation. */
 /* clang-format off */
 #define ROWS(ROW) \
-    /*  HD_CAUSE_   a blocked thread fits  a running thread fits  the sentence */ \
     ROW(CPU,        never,                 no_code,               say_cpu) \
     ROW(STARVED,    never,                 no_code,               say_starved) \
     ROW(GIL,        waits_for_gil,         no_code,               say_lock) \

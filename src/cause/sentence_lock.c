@@ -2,8 +2,9 @@
 #include "cause/sentence.h"
 #include "os/syscall_table.h"
 
-/* Writes "waited for a semaphore", or "waited for a read-write lock held for reading by 3 threads". Adds
- * "owner unknown" only for a kind of lock that stores its owner: a condition variable has no owner. */
+/* Writes, for example, "waited for a semaphore", or "waited for a read-write lock held for reading by 3
+ * threads". Adds "owner unknown" only for a kind of lock that stores its owner. A condition variable, for
+ * example, has no owner. */
 static void say_without_owner(struct hd_text *t, const struct hd_lock_seen *lock) {
     const char *name = hd_words_lock_name(lock->kind);
     hd_text_str(t, "waited for ");
@@ -21,7 +22,8 @@ static void say_without_owner(struct hd_text *t, const struct hd_lock_seen *lock
     }
 }
 
-/* Appends the owner's name and system call: " (db-writer), which was in fsync of journal.db". */
+/* Appends the name and the system call of the lock's owner, such as " (db-writer), which was in fsync of
+ * journal.db". */
 static void say_owners_call(struct hd_text *t, const struct hd_cause_sums *s) {
     const char *call = s->owner.syscall_nr != HD_SYSCALL_NONE ? hd_syscall_name(s->owner.syscall_nr) : NULL;
     if (s->owner.name[0] != '\0') {
@@ -37,7 +39,7 @@ static void say_owners_call(struct hd_text *t, const struct hd_cause_sums *s) {
     }
 }
 
-/* Writes "waited for a mutex held by thread 9131". */
+/* Writes, for example, "waited for a mutex held by thread 9131". */
 static void say_owner(struct hd_text *t, const struct hd_cause_sums *s, bool several,
                       const struct hd_lock_seen *lock) {
     bool read_write = lock->kind == HD_LOCK_READ || lock->kind == HD_LOCK_WRITE;

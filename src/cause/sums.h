@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of a turn: the time of each cause, and for each cause the wait that has most of that time. Plain
- * values, which only the worker writes. A zeroed struct is valid, and has no time.
+ * The sums of a turn: the time of each cause, and for each cause the wait that has most of that time. Only
+ * the worker writes these sums. A struct hd_cause_sums of zeros is valid, and stands for no time.
  */
 #ifndef HD_SUMS_H
 #define HD_SUMS_H
@@ -10,17 +10,17 @@
 #include "cause/evidence.h"
 
 /* The wait that the sentence of a cause names. A majority vote by time (Boyer-Moore) finds the wait, so that
- * no list of waits is necessary. The wait that leads at present is the candidate; `probe` is a sample of that
- * wait. */
+ * no list of waits is necessary. `probe` is a sample of the wait that leads the vote at present. */
 struct hd_cause_best {
-    uint64_t lead_ns;  /* the candidate's time minus the time of other waits */
-    uint64_t since_ns; /* the candidate's time since the wait became the candidate */
-    /* For a lock: the time of the owner in `probe` minus the time of other owners. For a child: the time
-     * of the child in `probe`. */
+    uint64_t lead_ns;  /* by how much the time of the wait in `probe` leads the time of other waits */
+    uint64_t since_ns; /* the time of the wait in `probe` since that wait took the lead */
+    /* For a lock: the time of the owner in `probe` minus the time of other owners. For a child: the time that
+     * the thread waited for the child in `probe` without a break. */
     uint64_t who_ns;
     uint64_t newest_ns;   /* the time that the thread has waited for `newest_child` without a break */
     int32_t newest_child; /* process id of the child that the newest sample shows */
-    bool several;         /* true: other owners of the lock, or other children, had a part of the time */
+    /* true: other owners of the lock, or other children, had a part of the wait's time */
+    bool several;
     struct hd_probe probe;
 };
 
@@ -32,14 +32,15 @@ struct hd_cause_sums {
     uint64_t delay_ns; /* the time that the thread waited for a CPU */
     /* The part of ns[HD_CAUSE_CPU] that the kernel's scheduling statistics do not confirm yet. */
     uint64_t assumed_ns;
-    /* The time in which the control group had used up its CPU quota. The caller sets it before
+    /* The time in which the control group had used up its CPU quota. The caller sets this time before
      * hd_cause_decide. */
     uint64_t throttled_ns;
-    /* The newest sample of the blocked thread that shows its call; call.for_ns is 0 until there is such a
-     * sample. */
+    /* The newest sample of the blocked thread that shows the thread's system call. Until the first one,
+     * call.for_ns is 0. */
     struct hd_probe call;
     uint8_t collector; /* enum hd_collector: the garbage collector that ran last */
-    /* The thread that had the lock when the turn became a hang. The caller sets it before hd_cause_decide. */
+    /* The owner of the awaited lock when the turn became a hang. The caller sets `owner` before
+     * hd_cause_decide. */
     struct {
         int32_t tid, syscall_nr;
         char name[16];
@@ -52,7 +53,7 @@ static inline uint64_t hd_cause_ran_ns(const struct hd_cause_sums *s, enum hd_ca
     return s->ran_ns[kind] < s->ns[HD_CAUSE_CPU] ? s->ran_ns[kind] : s->ns[HD_CAUSE_CPU];
 }
 
-/* The time in which a garbage collector ran, or waited for its helper threads. */
+/* Returns the time in which a garbage collector ran, or waited for its helper threads. */
 static inline uint64_t hd_cause_collected_ns(const struct hd_cause_sums *s) {
     return hd_cause_ran_ns(s, HD_CAUSE_GC) + s->ns[HD_CAUSE_GC];
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds out whether a running thread executes layout, drawing or text code of a known GUI toolkit. On the
- * worker thread; no allocation.
+ * Finds out whether a running thread executes layout, drawing or text code of a known GUI toolkit. Runs on
+ * the worker thread; allocates nothing.
  *
- * The library of the innermost function decides. Functions of libc and of helper libraries such as GLib are
- * skipped, because they work for their caller. A callback counts as the program's code, even if a toolkit's
+ * The library of the innermost function decides. Functions of libc and of helper libraries such as GLib do
+ * not count, because they work for their caller. A callback counts as the program's code, even if a toolkit's
  * function called it.
  */
 #ifndef HD_TOOLKIT_H
@@ -12,7 +12,7 @@
 
 #include "cause/probe_context.h"
 
-/* Fills out->evidence if the thread is in such code. Otherwise *out stays unchanged. */
+/* Fills out->evidence if the stack shows code of a GUI toolkit; otherwise *out stays unchanged. */
 void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32_t count,
                      struct hd_probe *out);
 

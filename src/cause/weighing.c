@@ -8,7 +8,8 @@
 
 /* ---- the majority vote, which finds the wait that a sentence names --------------------------------- */
 
-/* The object that the thread waits for, as a number: a lock's address, or the kind of a descriptor. */
+/* Returns a number for the object that the thread waits for: a lock's address, or the kind of a
+ * descriptor. */
 static uint64_t object_of(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_LOCK ? p->evidence.lock.address : hd_evidence_fd_kind(p);
 }
@@ -20,8 +21,8 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
            strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
 }
 
-/* Adds time to the vote of a lock's owners. The owners have a separate majority vote, because a lock may
- * change its owner between two samples. */
+/* Adds `ns` to the majority vote that finds the owner of a lock. The vote that finds the wait does not find
+ * the owner, because a lock may change its owner between two samples. */
 static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     struct hd_lock_seen *kept = &best->probe.evidence.lock;
     if (owner == 0) {
@@ -38,8 +39,8 @@ static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     }
 }
 
-/* Keeps the child that the thread waited for longest without a break. No vote is needed, because a thread
- * waits for its children one after the other. */
+/* Keeps the child that the thread waited for longest without a break. Children need no majority vote, because
+ * a thread waits for one child after the other. */
 static void add_child(struct hd_cause_best *best, uint64_t ns, const struct hd_child_seen *child) {
     struct hd_child_seen *kept = &best->probe.child;
     if (child->pid == 0) {
@@ -89,7 +90,8 @@ static uint64_t least(uint64_t a, uint64_t b) {
 }
 
 /* Returns the sample that names the call of a blocked thread. After SIGSTOP and SIGCONT, the kernel shows
- * a wait with a time-out as restart_syscall, without arguments. Then an earlier sample names the call. */
+ * a wait with a time-out as restart_syscall, without arguments. In that case an earlier sample names the
+ * call. */
 static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_probe *p) {
     if (!hd_syscall_is_restart(p->syscall_nr) || s->call.for_ns == 0) {
         s->call = *p;
@@ -98,8 +100,8 @@ static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_p
 }
 
 /* Returns the time that the thread waited for a CPU, or 0 where the kernel's value cannot be true. When the
- * kernel moves a sleeping thread to another CPU, it sometimes counts the whole sleep as a wait for a CPU. The
- * value of a blocked sample is then larger than the time that passed. */
+ * kernel moves a sleeping thread to another CPU, it sometimes counts the whole sleep as a wait for a CPU. In
+ * that case the value of a blocked thread is larger than the time that the sample stands for. */
 static uint64_t delay_of(const struct hd_probe *p) {
     bool blocked = p->state == HD_RUN_BLOCKED || p->state == HD_RUN_UNINTERRUPTIBLE;
     return blocked && p->delay_ns > p->for_ns + p->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : p->delay_ns;
@@ -111,8 +113,9 @@ static void add_running(struct hd_cause_sums *s, uint64_t ns, const struct hd_pr
 }
 
 /* Corrects the sums of earlier samples by statistics that come late. The kernel updates its statistics when
- * it switches threads, not while a thread runs or waits for a CPU. Growth that exceeds this sample's time
- * therefore belongs to an earlier sample. That sample counted as running, without proof. */
+ * it switches threads, not while a thread runs or waits for a CPU. So if a value grows by more than this
+ * sample's time, the excess belongs to an earlier sample. Without proof, hd_cause_add counted that earlier
+ * sample's time as time on a CPU. */
 static void confirm(struct hd_cause_sums *s, const struct hd_probe *p, uint64_t late_delay_ns,
                     uint64_t late_cpu_ns) {
     uint64_t ns = least(late_delay_ns, s->assumed_ns);

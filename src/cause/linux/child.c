@@ -15,9 +15,11 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-/* The number of generations that are searched for a process that reads the terminal. */
+/* The number of levels of the process tree that are searched for a process that reads the terminal: a child,
+ * its child, and so on. */
 #define TERMINAL_DEPTH 4
-#define CHILD_SLACK_NS (30 * HD_NS_PER_MS) /* tolerance, because /proc has start times in steps of 10 ms */
+/* The tolerance of a child's start time, because /proc has start times in steps of 10 ms. */
+#define CHILD_SLACK_NS (30 * HD_NS_PER_MS)
 
 static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
     char path[32];
@@ -101,9 +103,9 @@ static bool waits_for_terminal(const struct hd_probe_context *ctx, int tid) {
     return found;
 }
 
-/* True: process `pid` uses the terminal, or its newest child does, or that child's newest child, and so on. A
- * shell, for example, starts the program that the user types to. While the function runs, `ctx` refers to
- * each of these processes in turn. */
+/* True: process `pid` uses the terminal, or its newest child does, or that child's newest child, and so on.
+ * For example, process `pid` may be a shell that starts the program that the user types to. While the
+ * function runs, `ctx` refers to these processes, one after the other. */
 static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const struct hd_proc_stat *own) {
     int proc_fd = ctx->proc_fd, mem_fd = ctx->mem_fd;
     bool found = false;
@@ -127,10 +129,10 @@ static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const stru
     return found;
 }
 
-/* True: the standard output of process `pid` is the pipe with inode `pipe`. `input`: tests the standard input
- * instead, because the watched thread writes into the pipe. The link's text overwrites the path in the
- * buffer, and ends without a NUL. No NUL is needed, because the number ends at the bracket in a pipe's link.
- */
+/* True: the standard output of process `pid` is the pipe with inode `pipe`. If `input` is true, tests the
+ * standard input instead, because the watched thread writes into the pipe. The text of the link replaces
+ * `path` and ends without a NUL. The text needs no NUL, because in a pipe's link a bracket ends the
+ * number. */
 static bool has_pipe(const struct hd_probe_context *ctx, uint64_t pid, uint64_t pipe, bool input) {
     char path[48];
     uint64_t number;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the child process that a thread waits for, and finds out whether a child uses the terminal. On the
- * worker thread; no allocation.
+ * Finds the child process that a thread waits for, and finds out whether a child uses the terminal. Runs on
+ * the worker thread; allocates nothing.
  */
 #ifndef HD_CHILD_H
 #define HD_CHILD_H
 
 #include "cause/probe_context.h"
 
-/* Fills out->child with the child that thread `tid` may wait for. Uses the call and the descriptor that *out
- * has. The child is the newest living one that was started after `since_ns` (CLOCK_MONOTONIC).
+/* Fills out->child with the child that thread `tid` may wait for. Uses the system call and the descriptor
+ * that the caller has stored in *out. The child is the newest living one that was started after `since_ns`
+ * (CLOCK_MONOTONIC).
  *
- * If the thread waits at a pipe, the child at the pipe's other end counts first, whatever its age. If no
- * child has that end, the newest child counts, even one that has ended. With `daemon &` in Perl's backticks,
- * for example, only a grandchild has that end.
+ * If the thread waits at a pipe, the child at the pipe's other end counts first, whatever the child's age. If
+ * no child has the other end, the newest child since `since_ns` counts, even one that has ended. For example,
+ * with `daemon &` in Perl's backticks, only a grandchild has the other end.
  *
- * Sets out->not_a_hang if a child uses the terminal: the user then works with the child. */
+ * Sets out->not_a_hang if a child uses the terminal, because the user works with that child. */
 void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, struct hd_probe *out);
 
 /* Returns the process id of the child that the call in `c` names, or `newest` if the call waits for any
@@ -27,7 +28,7 @@ int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const stru
  * has ended; other clones do not wait for the child. */
 bool hd_child_by_vfork(const struct hd_probe_context *ctx, const struct hd_capture *c);
 
-/* Writes the name of the child's main thread (comm); empty if the child is gone. */
+/* Writes the name of the child's main thread (comm). If the child is gone, the name is empty. */
 void hd_child_name(const struct hd_probe_context *ctx, int32_t pid, char name[16]);
 
 #endif

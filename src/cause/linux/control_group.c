@@ -8,8 +8,8 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-/* Finds `list` in a line "4:cpu,cpuacct:/a" or "0::/a" of `groups`. Returns the text after `list`, where
- * the group's path starts. NULL: no such line. */
+/* Finds `list` in `groups`, which has lines such as "4:cpu,cpuacct:/a" or "0::/a". Returns the text after
+ * `list`, where the group's path starts. NULL: no line contains `list`. */
 static const char *group_of(const char *groups, const char *list) {
     for (const char *at = groups; *at != '\0'; at++) {
         if (hd_proc_starts_with(at, list)) {
@@ -36,7 +36,8 @@ static int open_in(const char *mount, const char *group, const char *file) {
 int hd_control_group_open(const char *groups, const char *line, const char *mount, const char *file) {
     const char *group = group_of(groups, line);
     int fd = group != NULL ? open_in(mount, group, file) : -1;
-    /* in a container, the mount may start at the container's own group */
+    /* In a container, the mount may start at the container's own group. So the second try is at the mount's
+     * root. */
     return group != NULL && fd < 0 ? open_in(mount, "/", file) : fd;
 }
 

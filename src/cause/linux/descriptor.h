@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the kind of a descriptor by its link in /proc, without a system call on the descriptor itself. On the
- * worker thread; no allocation.
+ * Finds the kind of a descriptor by its link in /proc, without a system call on the descriptor itself. Runs
+ * on the worker thread; allocates nothing.
  */
 #ifndef HD_DESCRIPTOR_H
 #define HD_DESCRIPTOR_H
@@ -24,7 +24,8 @@ void hd_descriptor_find(int proc_fd, int tid, int fd, struct hd_evidence *out);
 enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid);
 
 /* Fills out->evidence for a call that works on one or two descriptors, with the descriptor that the thread
- * waits for. Sets out->state to HD_RUN_BLOCKED for a pipe's lock; descriptor.c says why. */
+ * waits for. Sets out->state to HD_RUN_BLOCKED if the thread waits for a pipe's lock; descriptor.c says
+ * why. */
 void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_probe *out);
 
 /* Returns the kind of a device by its path; HD_FD_NONE: the path is not in /dev. */

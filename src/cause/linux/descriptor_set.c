@@ -9,7 +9,8 @@
 #include "os/linux/proc_stat.h"
 #include "os/os.h"
 
-/* Writes the descriptors of an epoll instance, from its file in fdinfo: lines "tfd:        8 events: ...". */
+/* Writes the descriptors of an epoll instance to `fds`. The instance's file in fdinfo lists them in lines
+ * such as "tfd: 8 events: ...". Returns the number of descriptors; -1: the file cannot be read. */
 static int epoll_members(const struct hd_probe_context *ctx, int tid, int epfd, int *fds) {
     char text[2048];
     int count = hd_proc_read_epoll(ctx->proc_fd, tid, epfd, text, sizeof text) > 0 ? 0 : -1;
@@ -94,9 +95,9 @@ static uint64_t parent_of(const struct hd_probe_context *ctx, uint64_t pid) {
     return hd_proc_stat_read(ctx->proc_fd, path).parent;
 }
 
-/* Takes the descriptor of the highest rank: a network socket, else a local socket, a child's pidfd, a
- * pipe, and so on. If the set has an event descriptor, a child does not count: the thread then waits for
- * other events too. */
+/* Finds the descriptor of the highest rank; array `rank` has the rank of each kind. If the set also has an
+ * event descriptor, a child's pidfd counts as an event descriptor, because the thread waits for other events
+ * too. */
 void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                             struct hd_probe *out) {
     static const uint8_t rank[] = {
@@ -105,8 +106,8 @@ void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const s
     struct hd_descriptor_seen *d = &out->evidence.descriptor;
     int fds[HD_SET_DESCRIPTORS_MAX];
     int count = hd_descriptor_set_members(ctx, tid, c, fds);
-    /* Identifies the descriptor that has the highest rank so far: an inode, or a pidfd's process. 0:
-     * several have that rank. */
+    /* The identity of the descriptor of the highest rank that the loop has found: an inode, or the id of a
+     * pidfd's process. 0: the loop has found several of that kind. */
     uint64_t kept = 0;
     bool events = false;
     out->evidence.kind = count != 0 ? HD_EVIDENCE_DESCRIPTOR : HD_EVIDENCE_NONE;
@@ -121,7 +122,7 @@ void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const s
             d->kind = (uint8_t)kind;
             kept = d->inode;
         } else if (kind == d->kind && d->inode != kept) {
-            kept = 0; /* because several descriptors are of this kind, so there is no single peer */
+            kept = 0; /* because several descriptors are of this kind, so that there is no single peer */
         }
     }
     if (events && d->kind == HD_FD_PROCESS) {

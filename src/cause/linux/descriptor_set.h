@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the descriptors that a poll, select or epoll waits for. On the worker thread; no allocation.
+ * Reads the descriptors that a poll, select or epoll waits for. Runs on the worker thread; allocates nothing.
  */
 #ifndef HD_DESCRIPTOR_SET_H
 #define HD_DESCRIPTOR_SET_H
@@ -9,8 +9,9 @@
 
 #define HD_SET_DESCRIPTORS_MAX 16
 
-/* Writes the first descriptors of the set that thread `tid` waits for in the call of `c`. Returns the number
- * of descriptors written; -1: the set cannot be read, so it may have descriptors. */
+/* Writes the first descriptors of the set that thread `tid` waits for in the call of `c`. Returns the
+ * number of descriptors written; -1: the set cannot be read, so that it is unknown whether the set has
+ * descriptors. */
 int hd_descriptor_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                               int fds[HD_SET_DESCRIPTORS_MAX]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the file that a system call works on, by a path or a descriptor in its arguments. On the worker
- * thread; no allocation.
+ * Finds the file that a system call works on, by a path or a descriptor in its arguments. Runs on the worker
+ * thread; allocates nothing.
  */
 #ifndef HD_FILE_H
 #define HD_FILE_H

@@ -7,8 +7,9 @@
 #include "os/os.h"
 
 #define HEAD_WORDS 4
-#define DESCRIPTOR_BYTES \
-    1024u /* the number of bytes that are searched for the id; glibc has it at byte 720 of about 2300 */
+/* The number of bytes of a thread descriptor that are searched for the thread's id. glibc has the id at byte
+ * 720. */
+#define DESCRIPTOR_BYTES 1024u
 
 void hd_join_init(struct hd_probe_context *ctx, int own_tid) {
     const uint64_t self = (uint64_t)pthread_self();

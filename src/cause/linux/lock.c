@@ -34,11 +34,11 @@
 static const char symbols[] = LOCKS(SYMBOL);
 static const struct {
     uint8_t kind;
-    bool glibc; /* true: counts only in libc, because a program may have a function of that name */
+    bool glibc; /* true: only a function in libc counts, because a program may have a function of that name */
 } functions[] = {LOCKS(KIND)};
 
 /* True: `start` is the function in which sem_wait and its variants wait for a count above 0. That function
- * has no exported name, but is right before its caller in memory. */
+ * has no exported name, so it is recognised by its place in memory, directly before its caller. */
 static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t start) {
     enum {
         CODE_BYTES = 512
@@ -53,8 +53,8 @@ static bool is_before_semaphore(const struct hd_probe_context *ctx, uint64_t sta
     return false;
 }
 
-/* True: the thread waits for GLib's mutex. g_mutex_lock jumps to a function without an exported name. So
- * the function's module and the futex's value have to identify it. */
+/* True: the thread waits for GLib's mutex. g_mutex_lock jumps to a function without an exported name. So the
+ * function's module and the futex's value have to identify the mutex. */
 static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture *c,
                           const struct hd_frame *frames, uint32_t count) {
     enum {
@@ -65,8 +65,8 @@ static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture 
            hd_module_symbol(ctx->modules, (uint32_t)module, "g_mutex_lock") != 0;
 }
 
-/* Returns the kind of lock by the functions on the stack. If one listed function calls another, the
- * outermost counts: a library builds its locks on libc's. No listed function calls back into the program,
+/* Returns the kind of lock by the functions on the stack. If one listed function calls another, the outermost
+ * one counts, because a library builds its locks on libc's. No listed function calls back into the program,
  * so all listed functions on the stack are about one lock. */
 static enum hd_lock_kind kind_of(struct hd_probe_context *ctx, const struct hd_capture *c,
                                  const struct hd_frame *frames, uint32_t count) {
@@ -90,9 +90,10 @@ static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
     return hd_proc_read_task(ctx->proc_fd, (int)tid, "comm", text, sizeof text) > 0;
 }
 
-/* Returns the id of the thread that has the lock, from the words that follow the futex in memory; 0: none.
- * The layout is that of glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t (struct_rwlock.h).
- * A writer waits at another word of a read-write lock than a reader, so the owner is at another distance. */
+/* Returns the id of the thread that has the lock, from the words that follow the futex in memory; 0: none or
+ * unknown. The layout is that of glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t
+ * (struct_rwlock.h). A writer waits at another word of a read-write lock than a reader, so the owner is at
+ * another distance. */
 static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
     enum {
         FUTEX_CONTENDED = 2,
@@ -109,7 +110,7 @@ static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
         return word[0] == FUTEX_CONTENDED ? word[MUTEX_OWNER] : 0;
     }
     if ((c->syscall_args[2] & WRITER_PRESENT) == 0 || word[0] != (uint32_t)c->syscall_args[2]) {
-        return 0; /* because a writer waits for readers, or the lock has changed since the call */
+        return 0; /* no known owner: a writer waits for readers, or the lock has changed since the call */
     }
     return word[kind == HD_LOCK_READ ? OWNER_OF_PHASE : OWNER_OF_WRITERS];
 }
@@ -127,8 +128,8 @@ int hd_lock_owner_now(const struct hd_probe_context *ctx, const struct hd_captur
     return owner != 0 && (was_owned || thread_lives(ctx, owner)) ? (int)owner : 0;
 }
 
-/* Returns the number of readers that a writer waits for; 0: none, or unknown. Only the next writer waits
- * for readers. glibc stores their number, not their ids. */
+/* Returns the number of readers that a writer waits for; 0: none, or unknown. Only the next writer waits for
+ * readers; all other writers wait for a writer. glibc stores the number of the readers, but not their ids. */
 static uint32_t readers_of(const struct hd_probe_context *ctx, const struct hd_capture *c) {
     enum {
         USED = 2,

@@ -16,8 +16,8 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-/* The limit of a search, because a server may have many connections. The limit is in CPU time: on a busy
- * machine, elapsed time does not show how much work was done. */
+/* The longest time of a search; a search needs a limit, because a server may have many connections. The limit
+ * is in CPU time, because on a busy machine elapsed time does not show how much work was done. */
 #define TABLE_CPU_NS_MAX (20 * HD_NS_PER_MS)
 
 /* ---- tables such as /proc/net/tcp: "  1: 0100007F:D3DC 0100007F:1538 01 … inode …" ---------------- */
@@ -59,7 +59,8 @@ static void add_group(struct hd_text *t, const uint8_t *group) {
     }
 }
 
-/* Writes "::" for the longest sequence of zero groups (RFC 5952). */
+/* Writes an IPv6 address in brackets, with "::" for the longest sequence of zero groups (RFC 5952). If the
+ * address stands for an IPv4 address, writes the IPv4 address. */
 static void add_ipv6(struct hd_text *t, const uint8_t *address) {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     unsigned best = 8, best_length = 1;
@@ -102,7 +103,8 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     if (words != 1 && words != 4) {
         return false;
     }
-    /* The address is in network byte order: the table prints four bytes each as one number of this CPU. */
+    /* The table prints four bytes of an address as one number, in the byte order of this CPU. So the bytes of
+     * the parsed numbers in memory are the address in network byte order. */
     uint32_t address[4] = {0}, port;
     for (size_t i = 0; i < words; i++) {
         parse_hex(remote + 8 * i, 8, &address[i]);
@@ -123,8 +125,8 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     return true;
 }
 
-/* Searches the open table `fd` for the socket. If the buffer cuts a line, the next read completes the
- * line. */
+/* Searches the open table `fd` for the socket with inode `inode`, until the thread's CPU time is
+ * `until_cpu_ns`. If the buffer cuts a line, the next read completes the line. */
 static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *out, size_t size) {
     char text[4096];
     size_t have = 0;
@@ -141,7 +143,7 @@ static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *ou
         }
         have -= (size_t)(line - text);
         if (have == sizeof text - 1) {
-            return false; /* because this line is longer than any line of such a table */
+            return false; /* because no valid table has a line that is longer than the buffer */
         }
         memmove(text, line, have);
     }
@@ -239,8 +241,8 @@ uint32_t hd_peer_inode_of_unix(uint64_t inode) {
     return found ? own.peer : 0;
 }
 
-/* Only a server's end of a connection has a name: the name that the server is bound to. A client's end has
- * none. */
+/* Of the two ends of a connection, only the server's end has a name: the name that the server's socket is
+ * bound to. */
 bool hd_peer_of_unix(uint64_t inode, char *out, size_t size) {
     struct unix_reply own, peer;
     int fd = hd_os.socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finds the peer of a socket, which is the process at the other end, by the socket's inode. No system call
- * uses the socket itself. On the worker thread; no allocation.
+ * uses the socket itself. Runs on the worker thread; allocates nothing.
  */
 #ifndef HD_PEER_H
 #define HD_PEER_H
@@ -12,8 +12,9 @@
  * "[2001:db8::1]:443". False: the socket has no peer, or the kernel does not show it. `proc_fd`: the
  * process's folder in /proc. */
 bool hd_peer_of_inet(int proc_fd, int tid, uint64_t inode, char *out, size_t size);
-/* Writes the peer of a local socket: the base name of the path, or an @ and the abstract name. False:
- * there is no peer with a name. With `out` NULL, only returns whether the inode is that of a local socket. */
+/* Writes the name of a local socket's peer: the base name of the peer's path, or an @ and the abstract name.
+ * False: there is no peer with a name. With `out` NULL, only returns whether the inode is that of a local
+ * socket. */
 bool hd_peer_of_unix(uint64_t inode, char *out, size_t size);
 
 /* True: `peer` is the name of a display server's local socket (X or Wayland). */

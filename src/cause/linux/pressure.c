@@ -7,8 +7,8 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-#define NO_LIMIT \
-    (UINT64_C(1) << 60) /* control groups of version 1 give a larger number if there is no limit */
+/* A control group of version 1 without a limit shows a larger number than this as its limit. */
+#define NO_LIMIT (UINT64_C(1) << 60)
 
 static int open_pressure(const char *groups, unsigned i) {
     static const char mounts[][24] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -38,7 +38,8 @@ void hd_pressure_init(struct hd_probe_context *ctx) {
     }
 }
 
-/* Reads the total, in microseconds, from the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=353960". */
+/* Returns the total, converted from microseconds to nanoseconds, from the line "some avg10=0.00 avg60=0.00
+ * avg300=0.00 total=353960". */
 static uint64_t stall_ns(int fd) {
     char text[256];
     uint64_t us = 0;
@@ -63,7 +64,8 @@ void hd_pressure_read(const struct hd_probe_context *ctx, uint64_t stalls_ns[HD_
 }
 
 void hd_pressure_memory(const struct hd_probe_context *ctx, uint64_t *used, uint64_t *limit) {
-    uint64_t most = hd_control_group_number(ctx->memory_limit_fd, ""); /* the text "max" reads as 0 */
+    /* the text "max", which means no limit, reads as 0 */
+    uint64_t most = hd_control_group_number(ctx->memory_limit_fd, "");
     *limit = most < NO_LIMIT ? most : 0;
     *used = *limit != 0 ? hd_control_group_number(ctx->memory_used_fd, "") : 0;
 }

@@ -71,8 +71,8 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_pro
     }
 }
 
-/* Finds a request on the stack, such as a D-Bus call. The request's peer is the peer of the library's thread
- * that reads the reply. */
+/* Finds a request on the stack, such as a D-Bus call. If a thread of the library reads the reply, the peer of
+ * that thread's socket is also the peer of the request. */
 static void find_reply(const struct sample *s, struct hd_probe *out) {
     struct hd_probe_context *ctx = s->ctx;
     struct hd_capture call;
@@ -113,8 +113,9 @@ static void find_set(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* A wait for a lock is no hang while a child has the terminal, unless a thread has the lock. A shell, for
- * example, waits for a semaphore that its SIGCHLD handler posts. */
+/* A wait for a lock is no hang while the user works with a child in the terminal, unless the lock has a known
+ * owner. A shell, for example, waits for a semaphore that the shell's SIGCHLD handler posts when the child
+ * ends. */
 static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
     struct hd_probe child = {0};
     if (!hd_evidence_lock(out)->owned) {
@@ -123,8 +124,8 @@ static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* Fills the evidence of a wait for a futex or a file's lock. The owner of a file's lock is unknown, and
- * most often is another process. */
+/* Fills the evidence of a wait for a futex or for a file lock. The owner of a file lock stays unknown,
+ * because it is most often another process. */
 static void find_lock(const struct sample *s, struct hd_probe *out) {
     const struct hd_capture *c = s->capture;
     if (c->syscall_nr == SYS_futex) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds out whether a thread waits for the reply to a request, such as a D-Bus call. On the worker thread; no
- * allocation.
+ * Finds out whether a thread waits for the reply to a request, such as a D-Bus call. Runs on the worker
+ * thread; allocates nothing.
  *
  * Most libraries read replies in a thread of their own. The requesting thread waits for that thread at a
  * condition variable or an event descriptor. So only the functions on the stack show the request.
@@ -13,19 +13,20 @@
 #include "image/functions.h"
 #include "image/modules.h"
 
-/* Fills out->peer if the frames have a known function that waits for a reply. If such functions call each
- * other, the outermost counts, because the program called that one. Returns the name of the library's thread
- * that reads the reply; NULL: none, or no such function. */
+/* Fills out->peer if the frames have a known function that waits for a reply. If one known function calls
+ * another, the outermost one counts, because the program called that one. Returns the name of the library's
+ * thread that reads the reply. NULL: the thread waits for no reply, or no thread with a known name reads the
+ * reply. */
 const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                           uint32_t count, struct hd_probe *out);
 
-/* Reads the number and the arguments of the system call that a thread is in. If the thread is in no call, the
- * number is HD_SYSCALL_NONE. False: the kernel does not permit the read, or the thread has ended. `proc_fd`:
- * the process's folder in /proc. */
+/* Writes the number and the arguments of the system call that thread `tid` is in to *out. If the thread is in
+ * no call, the number is HD_SYSCALL_NONE. False: the kernel does not permit the read, or the thread has
+ * ended. `proc_fd`: the process's folder in /proc. */
 bool hd_thread_syscall(int proc_fd, int tid, struct hd_capture *out);
 
-/* Returns the id of the first thread with this name, and reads that thread's system call. 0: there is no
- * such thread, or its call cannot be read. */
+/* Returns the id of the first thread with name `name`, and writes that thread's system call to *out. 0: there
+ * is no thread with that name, or the thread's call cannot be read. */
 int hd_reply_thread_find(int proc_fd, const char *name, struct hd_capture *out);
 
 #endif
