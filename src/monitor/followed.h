@@ -8,9 +8,8 @@
 
 #include "monitor/state.h"
 
-/* Sends the worker the start of the running turn, as a copy of `message`. Sets s->followed: true if the
- * worker follows the turn. It does not if it follows too many turns already, or if the ring has no free
- * space. */
+/* Sends the worker the start of the running turn, as a copy of `message`. Sets s->followed to true, unless
+ * the worker follows too many turns already, or the ring has no free space. */
 void hd_followed_start(struct hd_monitor *m, struct hd_look_state *s, struct hd_message message);
 
 /* Sends `last`, the final message about a followed turn. After this call, the worker can follow another

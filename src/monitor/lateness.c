@@ -86,9 +86,9 @@ void hd_lateness_read_thread(struct hd_look_state *s) {
     }
 }
 
-/* Returns how much of the time since the last look is unexplained, for a thread that the last look found in
- * the same turn. Two times explain a part of it: the time that the thread ran or waited for a CPU, and the
- * time that the monitor waited. The longer one counts. */
+/* Returns how much of the time since the last look is unexplained, for a thread that the last look found
+ * in the same turn. Two times explain a part of it: how long the thread ran or waited for a CPU, and how
+ * long the monitor waited. Only the longer one counts as explained. */
 static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *before,
                             const struct hd_sched *now) {
     uint64_t ran_ns = (now->cpu_ns - before->cpu_ns) + (now->delay_ns - before->delay_ns);

@@ -11,8 +11,8 @@
 #include "monitor/send.h"
 
 #define CUT_BYTES_MIN 2048u /* the smallest part of a stack that is worth sending */
-/* if a sample's stack is the same as in the sample before, the worker is woken for it only this long after
- * its last wake */
+/* if a sample's stack has not changed, the monitor wakes the worker for it only this long after the last
+ * wake */
 #define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S)
 
 /* Two times the largest sample must fit, because padding of almost that size may come before the sample. */

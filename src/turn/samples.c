@@ -61,8 +61,9 @@ static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struc
     hd_cause_add(&s->sums, probe);
 }
 
-/* Charges between_ns to the wait that the newest blocked sample found (s->blocked). If no sample found the
- * thread blocked, between_ns stays in the total of all causes, and belongs to no cause. */
+/* Charges between_ns, for which the thread was blocked between samples, to the wait that the newest
+ * blocked sample found (s->blocked). If no sample found the thread blocked, between_ns stays in the total
+ * of all causes, and belongs to no cause. */
 static void weigh_between(struct hd_turn_samples *s) {
     if (s->between_ns > 0 && s->blocked.for_ns > 0) {
         struct hd_probe probe = s->blocked;

@@ -14,8 +14,8 @@
 #include "watch/message.h"
 
 #define HD_FRAMES_MAX 256 /* largest number of frames of one stack, functions of scripts not counted */
-/* The worker follows at most HD_FOLLOWED_MAX turns for the monitor. One more is for a turn that ended
- * before the monitor first saw it. */
+/* The worker follows at most HD_FOLLOWED_MAX turns for the monitor. One more element is for a turn that
+ * ended before the monitor first saw it. */
 #define HD_TURNS_MAX (HD_FOLLOWED_MAX + 1)
 
 /* The loop as it was at the start of the turn. Another loop may have the same slot by now. */
@@ -109,7 +109,8 @@ struct hd_turn_samples {
 struct hd_turn_threads {
     /* the number of threads of the process; 0: the worker has not captured them */
     uint32_t count;
-    int32_t deadlock[HD_DEADLOCK_MAX]; /* ids of threads that form a ring: each waits for the next one */
+    /* ids of the threads of a deadlock: each waits for the next one, and the last one for the first */
+    int32_t deadlock[HD_DEADLOCK_MAX];
     uint32_t deadlock_count;
 };
 
