@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /* The number of counters. Descriptor numbers from this one on share counters with smaller numbers. A new
- * instance may change the counter of another one, which then looks like two. But two instances never look
- * like one. */
+ * instance may change the counter of another one, so that the other one looks like two. But two instances
+ * never look like one. */
 #define HD_EPOLL_COUNTERS 1024u
 extern _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];
 

@@ -188,8 +188,9 @@ static void store_earlier_waits(struct hd_wait_table *t) {
     }
 }
 
-/* A wait of the loop with a new key may end before the worker has written the verdict on it. No mark exists
- * for such a wait, so this function stores its start and end. The earlier turn ended when the wait began. */
+/* A wait of the loop with a new key may end before the worker has written the verdict on it. No mark
+ * exists for such a wait, so this function stores its start and end. The turn before this wait ended when
+ * the wait began. */
 static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *entry) {
     uint64_t ended = atomic_load_explicit(&entry->unknown.ended, memory_order_seq_cst);
     uint64_t began = atomic_load_explicit(&entry->unknown.began, memory_order_acquire);
@@ -267,8 +268,8 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
     }
     atomic_store_explicit(&loop->found.lost, r->loop == HD_RULE_NONE && r->changes > 0, memory_order_relaxed);
     atomic_store_explicit(&loop->found.certain, hd_rule_certain(r), memory_order_relaxed);
-    /* The worker also gets this verdict as a message, because a parked monitor does not read
-     * found.certain. */
+    /* The store of found.certain does not suffice, because a parked monitor does not read it. So the
+     * worker's part that publishes deferred reports gets a message too. */
     if (hd_rule_certain(r)) {
         send_verdict(tools, watch_of(loop)->index, g->generation, HD_LOOP_CERTAIN);
     }
@@ -276,10 +277,10 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
     g->certainty = (uint32_t)hd_judge_certainty(&g->judge);
 }
 
-/* Finds the epoll instance that a thread may want to use while it is blocked with `depth` frames. Returns the
- * descriptor of an instance for which the thread waits with a stack that is at most SAME_TURN_FRAMES frames
- * smaller. If the difference is larger, the thread is blocked in a callback. A wait that is known not to be
- * the loop's own does not count. -1: there is no such instance. */
+/* Finds the epoll instance that a thread may want to use while it is blocked with `depth` frames. Returns
+ * the descriptor of an instance for which the thread has waited before, with a stack at most
+ * SAME_TURN_FRAMES frames smaller. If the difference is larger, the thread is blocked in a callback. A
+ * wait that is known not to be the loop's own does not count. -1: there is no such instance. */
 static int32_t epoll_at(const struct hd_wait_table *t, uint32_t depth) {
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         const struct hd_known_wait *known = &t->recognition->entry[i];

@@ -54,8 +54,8 @@ void hd_wait_table_forget(struct hd_wait_table *t);
 
 void hd_recognition_init(struct hd_recognition *g, const struct hd_record *record);
 
-/* Returns the total time of the waits in the table. When a new key replaces an entry's key, the waits of the
- * old key are lost to this total. */
+/* Returns the total time of the waits in the table. When a new key replaces an entry's key, the waits of
+ * the old key no longer count in this total. */
 uint64_t hd_recognition_waited_ns(const struct hd_wait_table *t);
 
 /* Stores call_pc and caller_pc (wait_seen.h) of the loop's wait. While no loop is known, stores those of the

@@ -9,8 +9,8 @@
 
 #include "preload/waits/recognition.h"
 
-/* If a copy of the thread's stack is unread, reads the newest copy and passes the wait in which it was made
- * to the judge. */
+/* If a copy of the thread's stack is unread, reads the newest copy and passes the wait of this copy to the
+ * judge. */
 void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools *tools, uint64_t now_ns);
 
 /* If all files of the loop are closed, passes this fact to the rule. Closed files mean that the program has

@@ -200,10 +200,10 @@ static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group 
 
 /* True if `g` may become the loop in place of the present loop. A long transfer in a callback looks like a
  * new loop. So usually the present loop must be absent for ABSENT_NS or ABSENT_LONG_NS, and `g` must have
- * more time in waits. There are two exceptions. If the loop's files are closed, it cannot wait again, so `g`
- * may replace it at once. A deeper `g` needs ABSENT_NS even then, since it may wait inside the loop's last
- * turn. If `g` has evidence, it may at once replace a loop without evidence, or a loop that is deeper. But a
- * deeper `g` never replaces a certain loop without evidence. */
+ * more time in waits. There are two exceptions. If the loop's files are closed, it cannot wait again, so
+ * `g` may replace it at once. A deeper `g` needs ABSENT_NS even then, since it may wait inside the loop's
+ * last turn. If `g` has evidence, it may at once replace a loop without evidence, or a loop that is deeper
+ * than `g`. But a deeper `g` never replaces a certain loop without evidence. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     const struct hd_rule_group *old = &r->group[r->loop];
     bool absent = is_absent(old, ABSENT_NS, now_ns);

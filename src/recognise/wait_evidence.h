@@ -14,7 +14,8 @@ enum hd_wait_evidence {
     /* the descriptors are those of a blocking call, such as a pipe from a child, so the wait is never the
      * loop's */
     HD_WAIT_EVIDENCE_CALL = -1,
-    HD_WAIT_EVIDENCE_PLAIN = 0, /* the wait gives evidence neither for nor against, so later waits decide */
+    /* the wait gives evidence neither for nor against its being the loop's own, so later waits decide */
+    HD_WAIT_EVIDENCE_PLAIN = 0,
     /* The wait has a descriptor for which only loops wait: an epoll instance, a timer, a listening socket. */
     HD_WAIT_EVIDENCE_BY_KIND,
     HD_WAIT_EVIDENCE_BY_NAME, /* a known function that runs a loop makes the wait */

@@ -18,7 +18,7 @@ static const char of_eventfd[] = "anon_inode:[eventfd]";
 /* This path means the controlling terminal of the process that opens it. */
 static const char own_terminal[] = "/dev/tty";
 
-/* Stores where a descriptor's link in /proc points to in `link`. False: the number is not open. */
+/* Stores in `link` the path to which a descriptor's link in /proc points. False: the number is not open. */
 static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
