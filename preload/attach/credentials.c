@@ -115,9 +115,9 @@ static bool has_the_same_rights(int tid) {
            hd_own_prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == hd_attach_state.securebits;
 }
 
-/* True: the program has one thread, and the preload hides our threads by libc's flag. For an id change the
- * wrapper of the libc function clears the flag. In this case libc waits until each thread has changed its
- * ids, even for a worker that a disk blocks. */
+/* True: libc's flag says that the program has one thread. In this case libc can change the ids without a
+ * worker that a disk blocks, once a stop has abandoned the worker. Otherwise libc waits until each thread has
+ * changed its ids, even that worker. */
 static bool program_has_one_thread(void) {
     const char *flag = hd_os_single_threaded.flag[0];
     return flag != NULL && *flag != 0;
