@@ -9,7 +9,7 @@
 
 /* The place of each word's first byte, and of the NUL behind the word, in `words`. */
 enum byte {
-#define BYTES(at, word) at, NUL_##at = at + (int)sizeof word - 1,
+#define BYTES(at, word) at, NUL_##at = (at) + (int)sizeof(word) - 1,
 #define HD_WORD_REPORT(id, word, ...) BYTES(REPORT_##id, word)
 #define HD_WORD_CAUSE(id, word, ...) BYTES(CAUSE_##id, word)
 #define HD_WORD_LOCK(id, word, name) BYTES(LOCK_##id, word)
