@@ -11,7 +11,7 @@
 #include "capture/linux/method.h"
 #include "os/os.h"
 
-/* how long a sample repeats the methods while the thread is neither blocked nor certainly running */
+/* how long a sample repeats the capture methods while the thread is neither blocked nor certainly running */
 #define RETRY_NS (5 * HD_NS_PER_MS)
 /* how long the monitor sleeps between two attempts of one sample */
 #define BETWEEN_NS (500 * HD_NS_PER_US)
@@ -55,8 +55,8 @@ static int attempt(struct hd_target *t, struct hd_capture *out) {
     return hd_method_begin_attempt(t, out) == -ESRCH ? -ESRCH : try_methods(t, out);
 }
 
-/* Stores in w->often whether the thread has blocked often since the previous sample, but not too briefly to
- * be captured. */
+/* Stores in w->often whether the thread has blocked often since the previous sample. The value is false
+ * also if the thread has blocked so often that each time was too brief for a capture. */
 static void see_waits(struct hd_thread_waits *w, const struct hd_capture *now) {
     uint64_t passed_ns = now->at_ns - w->at_ns, switches = now->sched.slices - w->slices;
     bool known = w->slices != 0 && now->sched.slices > w->slices;

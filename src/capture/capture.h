@@ -10,9 +10,9 @@
 #include "base/types.h"
 #include "capture/target.h"
 
-/* Takes one sample of the target's thread. Tries the target's methods in order and, while none succeeds,
- * repeats them all for up to 5 ms. After that it takes the last method, `kernel`, which gives no stack. Where
- * a method sends a signal, the wait for the answer may take 50 ms more.
+/* Takes one sample of the target's thread. Tries the target's capture methods in order and, while none
+ * succeeds, repeats them all for up to 5 ms. After that the function uses the last method, `kernel`, which
+ * gives no stack. Where a method sends a signal, the monitor may wait up to 50 ms more for the answer.
  *
  * Always fills *out. If out->same is true, the stack is that of the previous capture, and nothing is copied.
  * Returns 0, or -ESRCH if the thread has ended. On the monitor thread.
@@ -21,8 +21,8 @@
  * stack into the first buffer. That copy is valid until the next call with `in_place` true. Every other stack
  * is in the second buffer, and is valid only until the next call.
  *
- * The worker should read as little of the first buffer as possible, because the thread must fetch each cache
- * line that the worker has read. The thread's next copy then takes ten times as long. */
+ * The worker should read as little of the first buffer as possible, because the thread must fetch each
+ * cache line that the worker has read. The thread's next copy then takes ten times as long. */
 int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out);
 
 /* Takes the late answer of a thread that did not answer its signal in time. The kernel delivers a signal when
@@ -34,8 +34,9 @@ int hd_capture_take(struct hd_target *t, bool in_place, struct hd_capture *out);
  * answer in the first buffer. On the monitor thread. */
 int hd_capture_late(struct hd_target *t, struct hd_capture *out);
 void hd_capture_late_forget(struct hd_target *t);
-/* Returns false if the first buffer is reserved for the late answer of another target. A capture of `t` then
- * uses the second buffer, whatever `in_place` is. */
+/* Returns whether a capture of `t` may use the first buffer. If that buffer is reserved for the late
+ * answer of another target, returns false. A capture of `t` then uses the second buffer, whatever
+ * `in_place` is. */
 bool hd_capture_may_be_in_place(const struct hd_target *t);
 
 /* Tries only the capture method frozen, and only once, so the thread need not be watched. Copies the stack to

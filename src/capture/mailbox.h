@@ -12,7 +12,8 @@
 #include "os/thread_id.h"
 
 #define HD_STACK_BYTES_MAX (64u * 1024u) /* the most bytes that one capture copies of a stack */
-/* the size of our alternate stack, on which the program's handlers with SA_ONSTACK run too */
+/* the size of the alternate signal stack that Hangdog gives a watched thread, on which the program's
+ * handlers with SA_ONSTACK run too */
 #define HD_ALT_STACK_BYTES (64u * 1024u)
 /* the most bytes that the handler copies of a stack without known bounds */
 #define HD_OUTSIDE_BYTES (16u * 1024u)
@@ -30,11 +31,11 @@ struct hd_mailbox {
     /* The request. The monitor writes it before the phase becomes REQUESTED. */
     /* the buffer to which the handler copies the stack: HD_STACK_BYTES_MAX bytes, all present in memory */
     uint8_t *bytes;
-    /* atomic: between these addresses the handler may read by plain loads; 0 0: nowhere */
+    /* atomic: between these addresses the handler may read the stack by plain loads; 0 0: nowhere */
     uint64_t stack_lo, stack_hi;
 
-    /* The answer. It has separate cache lines, because the monitor reads `word` again and again while the
-     * handler writes the answer. */
+    /* The answer. It has cache lines of its own, because the monitor reads `word` again and again while
+     * the handler writes the answer. */
     _Alignas(64) struct hd_regs regs;
     uint64_t stack_addr;
     uint32_t stack_bytes;
@@ -42,7 +43,7 @@ struct hd_mailbox {
     uint64_t ticks_begin, ticks_end; /* the CPU's tick counter at the handler's start and end */
 
     /* Two numbers of interrupted system calls: those that the handler repeated, and those that it did not.
-     * Signals that came late count too. Atomic. */
+     * Calls that a late signal interrupted count too. Atomic. */
     uint64_t restarted_syscalls;
     uint64_t interrupted_syscalls;
 
@@ -51,11 +52,12 @@ struct hd_mailbox {
     /* The bounds of the stack that libc gave the thread, from libc's thread descriptor; 0: not known. */
     uint64_t stack_begin;
     uint64_t stack_end;
-    uint8_t *alt_stack; /* the alternate stack that we gave the thread; NULL: we gave none */
-    /* The size of the thread's alternate stack, ours or the program's; 0: the thread has none. Atomic. */
-    uint64_t alt_bytes;
-    /* 1 while the monitor reads the stack by plain loads: during that time the stack must stay mapped.
+    uint8_t *alt_stack; /* the alternate signal stack that Hangdog gave the thread; NULL: none */
+    /* The size of the thread's alternate signal stack, Hangdog's or the program's; 0: the thread has none.
      * Atomic. */
+    uint64_t alt_bytes;
+    /* 1 while the monitor reads the thread's stack by plain loads: during that time the stack must stay
+     * mapped. Atomic. */
     uint32_t reading;
     /* 1 once the thread has ended the watch: from then on, the monitor does not read the stack by plain
      * loads. Atomic. */

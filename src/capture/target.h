@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A target is a thread that can be captured: its open files of /proc, and the findings of earlier captures.
- * The monitor has one target for each watched thread. The worker and `hangdog dump` make one for a single
- * capture.
+ * A target is a thread that can be captured: its open files of /proc, and what earlier captures found out
+ * about it. The monitor has one target for each watched thread. The worker and `hangdog dump` make a target
+ * for a single capture.
  */
 #ifndef HD_TARGET_H
 #define HD_TARGET_H
@@ -73,8 +73,8 @@ struct hd_thread_waits {
     /* True once `syscall_nr` is known; `state` (enum hd_run_state) is the thread's state in that call. */
     bool known;
     uint8_t state;
-    /* The number of captures in calls of unknown state. Every second one of these captures reads the thread's
-     * file `stat` before it copies the stack. */
+    /* The number of captures in system calls in which the thread's state is not known yet. Every second
+     * one of these captures reads the thread's file `stat` before it copies the stack. */
     uint8_t tries;
     /* True if the thread blocks often and briefly, so that the method caught may try once in this sample. */
     bool often;
@@ -89,7 +89,8 @@ struct hd_target {
     hd_thread_id thread;
     bool watched;      /* false: captures send no signal, and read the stack only by system calls */
     uint32_t capacity; /* the size of `copy_to` in bytes; 0 means HD_STACK_BYTES_MAX */
-    uint8_t *copy_to;  /* the caller's buffer for the stack; NULL: captures use the library's spare buffer */
+    /* the caller's buffer for the stack; NULL: captures use the spare buffer of signal_request.h */
+    uint8_t *copy_to;
     /* The methods in the order of a sample; a row of zeros ends the array. If `methods` is NULL,
      * hd_target_open stores hd_methods. */
     const struct hd_capture_method *methods;

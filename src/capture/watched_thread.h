@@ -9,8 +9,8 @@
 
 #include "capture/mailbox.h"
 
-/* Returns true for signals that the kernel ignores by default. If such a signal comes late, it harms neither
- * the program nor a child that has reset its handlers. */
+/* Returns true for the signals that Hangdog may use: the kernel ignores them by default. If such a signal
+ * comes late, it harms neither the program nor a child that has reset its handlers. */
 bool hd_capture_signal_may_be(int signal);
 
 /* Installs the handler for `signal`, once for the process, before any watch. A second call changes nothing,
@@ -28,13 +28,13 @@ void hd_capture_signal_end(void);
 
 /* Returns the size of `memory` for hd_capture_thread_enter. */
 size_t hd_capture_thread_bytes(void);
-/* Starts the watch of the calling thread. Gives the thread an alternate stack, unless the program has one or
- * needs the whole stack for its handlers. Stores the thread's new mailbox in *out, and takes the dry sample.
- * Returns 0 or an error.
+/* Starts the watch of the calling thread. Gives the thread an alternate signal stack, unless the thread has
+ * one or the program's handlers need the thread's whole stack. Stores the thread's new mailbox in *out, and
+ * takes the dry sample. Returns 0 or an error.
  *
- * `memory` has hd_capture_thread_bytes bytes and starts at a page. It must stay mapped until the thread has
- * left the watch and the monitor has closed the target, in either order. Unmap it by hd_os_memory_give,
- * because it contains a guard page. */
+ * `memory` has hd_capture_thread_bytes bytes and starts at a page. It must stay mapped until the thread
+ * has left the watch and the monitor has closed the target, in either order. Unmap it by
+ * hd_os_memory_give, because it contains a guard page. */
 int hd_capture_thread_enter(void *memory, struct hd_mailbox **out);
 /* Ends the watch of the calling thread, which may exit after the call. Waits some microseconds if the monitor
  * is reading the thread's stack. Returns 0, or -EBUSY if the caller is a signal handler on the alternate
@@ -47,10 +47,10 @@ void hd_capture_thread_closed(struct hd_mailbox *m);
  * alternate stack, because the alternate stack is a part of that memory. */
 void *hd_capture_thread_leave_closed(void);
 
-/* Returns whether the frame of our handler fits the stack on which the kernel would put it. If the thread has
- * an alternate stack, the kernel uses that one. Otherwise the kernel uses the current stack, which counts as
- * large enough. The current stack may be a coroutine's small stack only in a program such as Python, which
- * has handlers with SA_ONSTACK and no alternate stack. */
+/* Returns whether the frame of our handler fits the stack on which the kernel would put it. If the thread
+ * has an alternate stack, the kernel uses that one. Otherwise the kernel uses the current stack, which
+ * counts as large enough. Hangdog gives a thread no alternate stack if the program has handlers with
+ * SA_ONSTACK, as Python has. Only in such a program the current stack may be a coroutine's small stack. */
 bool hd_capture_mailbox_has_space(const struct hd_mailbox *m);
 
 #endif

@@ -127,8 +127,8 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
 
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, pc)
 
-/* Changes *regs to the caller's registers, if the thread has jumped to an address without code. The link
- * register x30 has the return address. */
+/* Call this if the thread has called an address without code. Changes *regs to the caller's registers. The
+ * link register x30 has the return address. */
 static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
     (void)stack;
     regs->pc = regs->r[30];

@@ -82,8 +82,8 @@ enum hd_machine_call {
 };
 
 /* Returns what the signal did to the system call at the context's pc, and stores the call's number in *nr.
- * The number is negative if the code does not show it. `read` must read the code, because a page that can be
- * executed need not be readable. */
+ * The number is negative if the code does not show it. The function reads the code by `read`, because a
+ * page that can be executed need not be readable. */
 static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context, hd_machine_read read,
                                                       long *nr) {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
@@ -94,7 +94,7 @@ static inline enum hd_machine_call hd_machine_call_at(const ucontext_t *context,
     uint8_t code[HD_CODE_BYTES + 2] = {0};
 
     *nr = rax;
-    if (rax >= 0 && rcx == pc + 2) { /* true if the kernel has moved pc back by the instruction's two bytes */
+    if (rax >= 0 && rcx == pc + 2) { /* true if the kernel has moved pc back by the two bytes of `syscall` */
         return HD_CALL_RESTARTED;
     }
     if (rax != -EINTR && (rax <= 0 || rcx != pc)) {
@@ -118,7 +118,7 @@ static inline void hd_machine_call_again(ucontext_t *context, long nr) {
     context->uc_mcontext.gregs[REG_RAX] = nr;
 }
 
-/* If the kernel has prepared to repeat the call, makes the call return -EINTR instead. */
+/* Call this if the kernel has prepared to repeat the system call. Makes that call return -EINTR instead. */
 static inline void hd_machine_call_end(ucontext_t *context) {
     context->uc_mcontext.gregs[REG_RIP] += 2;
     context->uc_mcontext.gregs[REG_RAX] = -EINTR;
@@ -130,9 +130,10 @@ struct hd_machine_frame {
     uint64_t r[17]; /* in the order of gregs: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip */
 };
 
-/* Returns where an earlier signal's struct hd_machine_frame lies, if that signal interrupted the same
- * instruction on the same stack. Returns 0 if the address is not known. Like the kernel's get_sigframe, the
- * function subtracts red zone, CPU state and frame from the stack pointer. */
+/* Returns the address of an earlier signal's struct hd_machine_frame, if that signal interrupted the
+ * thread at the stack pointer of `context`. Returns 0 if the address is not known. Like the kernel's
+ * get_sigframe, the function subtracts the red zone, the saved CPU state and the signal's frame from the
+ * stack pointer. */
 static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
     const uint8_t *fp = (const uint8_t *)context->uc_mcontext.fpregs;
     uint32_t magic = 0, bytes = 512;
@@ -148,7 +149,8 @@ static inline uint64_t hd_machine_stale_frame(const ucontext_t *context) {
         hd_machine_copy(&bytes, fp + 468, sizeof bytes);
     }
     at = (at - bytes) & ~63ULL;
-    /* struct rt_sigframe has 440 bytes: the return address, 304 of ucontext and 128 of siginfo. */
+    /* The kernel's struct rt_sigframe has 440 bytes: the return address, 304 of ucontext and 128 of
+     * siginfo. */
     at = ((at - 440) & ~15ULL) - 8;
     return at + 8 + offsetof(ucontext_t, uc_mcontext.gregs);
 }
@@ -164,12 +166,12 @@ static inline bool hd_machine_same_place(const ucontext_t *context, const struct
            stale->r[REG_RAX] == (uint64_t)context->uc_mcontext.gregs[REG_RAX];
 }
 
-/* The offset of the value that the handler overwrites in an earlier signal's frame. For an overwritten frame,
- * hd_machine_same_place is false. */
+/* The offset of the value that the handler overwrites in an earlier signal's frame. For an overwritten
+ * frame, hd_machine_same_place returns false. */
 #define HD_STALE_MARK offsetof(struct hd_machine_frame, r[REG_RIP])
 
-/* Changes *regs to the caller's registers, if the thread has jumped to an address without code. `stack` has
- * the bytes at the stack pointer, which start with the return address. */
+/* Call this if the thread has called an address without code. Changes *regs to the caller's registers.
+ * `stack` has the bytes at the stack pointer, which start with the return address. */
 static inline void hd_machine_return(struct hd_regs *regs, const uint8_t *stack) {
     __builtin_memcpy(&regs->pc, stack, sizeof regs->pc);
     regs->sp += sizeof regs->pc;

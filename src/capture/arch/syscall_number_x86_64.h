@@ -11,7 +11,8 @@
 
 #include "base/types.h"
 
-/* Reads memory that may be unmapped. Returns the number of bytes read, or a negative errno. */
+/* A function of this type reads memory that may be unmapped. It returns the number of bytes read, or a
+ * negative errno. */
 typedef long (*hd_machine_read)(uint64_t addr, void *to, size_t n);
 
 /* how many bytes before a system call instruction the functions decode */
@@ -25,8 +26,8 @@ enum {
 };
 
 /* Returns the length of the instruction at `code` if the instruction loads a register that has no bit in
- * `kept`. Otherwise returns 0. The code proves a number only if all instructions behind the number's load are
- * such loads. libc's compiler puts little else before the system call. */
+ * `kept`. Otherwise returns 0. One instruction loads the system call's number. The code proves the number
+ * only if all later instructions are such loads. libc's compiler puts little else before the system call. */
 static inline size_t hd_code_load_bytes(const uint8_t *code, size_t n, unsigned kept) {
     size_t at = n > 0 && (code[0] & 0xf0) == 0x40 ? 1 : 0;
     uint8_t rex = at != 0 ? code[0] : 0;
@@ -96,10 +97,11 @@ static inline long hd_number_in(uint64_t slot, hd_machine_read read) {
 /* the first bytes of glibc's function for cancellable calls: mov (%rdi),%eax; testb $8,(%rdi); jne */
 #define HD_CANCEL_HEAD_BYTES 11u
 
-/* Finds the number in glibc 2.41 and 2.42. In these versions one function makes all calls that can be
- * cancelled, once a program has a second thread. The caller of that function loads the number into rsi, where
- * an argument of the call later replaces it. But the caller itself got the number as an argument on the
- * stack, and that argument is intact. `pc` is right behind the system call instruction. */
+/* Finds the system call's number in code of glibc 2.41 and 2.42. There, once a program has a second
+ * thread, one function makes all system calls that pthread_cancel can end. The caller of that function
+ * loads the number into rsi, where an argument of the call later replaces it. But the caller itself got
+ * the number as an argument on the stack, and that argument is intact. `pc` is right behind the system
+ * call instruction. */
 static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t bp, hd_machine_read read) {
     static const uint8_t tail[33] = {
         0x49, 0x89, 0xfb,             /* mov %rdi,%r11 */
@@ -130,7 +132,8 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
     }
     uint32_t to = call[1] | (uint32_t)call[2] << 8 | (uint32_t)call[3] << 16 | (uint32_t)call[4] << 24;
     uint64_t begin = pc - 2 - sizeof tail - HD_CANCEL_HEAD_BYTES;
-    /* the number of bytes before the function's known code: 0, or 4 if the function starts with endbr64 */
+    /* the number of bytes before the known code of glibc's function: 0, or 4 if the function starts with
+     * endbr64 */
     uint64_t before = begin - (back + (uint64_t)(int32_t)to);
     for (const uint8_t *from = call - 3; from > code && (before == 0 || before == 4); from--) {
         size_t bytes = hd_code_slot_bytes(from, call, 6, sp + sizeof back, bp, &slot);
@@ -143,9 +146,9 @@ static inline long hd_number_of_cancellable(uint64_t pc, uint64_t sp, uint64_t b
 }
 
 /* Returns the number of the system call that has returned and whose instruction follows `code`. The number
- * must come from `mov $nr,%eax`, `xor %eax,%eax` or a load from the stack, and only loads may follow before
- * the call. Or it must come from `mov %reg,%eax` right before the call. Returns a negative number if the code
- * does not show the system call's number. */
+ * must come from `mov $nr,%eax`, `xor %eax,%eax` or a load from the stack, with only loads between that
+ * instruction and the system call. Or the number must come from `mov %reg,%eax` right before the system
+ * call. Returns a negative number if the code does not show the system call's number. */
 static inline long hd_machine_number(const uint8_t code[HD_CODE_BYTES], const ucontext_t *context,
                                      hd_machine_read read) {
     static const uint8_t place[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,

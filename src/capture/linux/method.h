@@ -26,13 +26,13 @@
 HD_METHODS(HD_METHOD_TAKE)
 #undef HD_METHOD_TAKE
 
-/* Starts an attempt: stores the time and the thread's statistics in *out, and clears all other members.
- * Returns 0, or the error of reading the statistics. */
+/* Starts an attempt to take a sample: stores the time and the thread's statistics in *out, and clears all
+ * other members. Returns 0, or the error of reading the statistics. */
 int hd_method_begin_attempt(struct hd_target *t, struct hd_capture *out);
 /* Clears all members of *out except at_ns and sched. */
 void hd_method_reset(struct hd_capture *out);
-/* Starts an attempt and tries only still and frozen. Returns one of the results that struct hd_capture_method
- * explains. */
+/* Starts an attempt to take a sample, and tries only still and frozen. Returns one of the results that
+ * struct hd_capture_method explains. */
 int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out);
 
 /* Takes an answer that came after hd_method_signalled had returned. Returns 0, or -EAGAIN if no answer has

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods for a thread that is not on a CPU: still, frozen and caught. The monitor copies the stack while
- * the thread waits. Before and after the copy the monitor reads the scheduling statistics and the system
- * call. If both are unchanged, the thread did not run during the copy, so the copy is consistent. The thread
- * gets no signal. On the monitor or worker thread: no allocation, no lock.
+ * The capture methods for a thread that is not on a CPU: still, frozen and caught. The monitor copies the
+ * stack while the thread is blocked. Before and after the copy the monitor reads the thread's scheduling
+ * statistics and system call. If both are unchanged, the thread did not run during the copy, so the copy is
+ * consistent. The thread gets no signal. On the monitor or worker thread: no allocation, no lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "capture/linux/method.h"
 #include "os/os.h"
 
-#define CATCH_NS (500 * HD_NS_PER_US) /* how long the capture method caught tries */
+#define CATCH_NS (500 * HD_NS_PER_US) /* how long the capture method caught repeats its attempts */
 /* after this time, the CPU clock of a thread that runs has certainly advanced */
 #define RUNS_NS (50 * HD_NS_PER_US)
 
@@ -47,20 +47,22 @@ int hd_method_still(struct hd_target *t, struct hd_capture *out) {
     if (!same || (proves != HD_CLOCK_REST && hd_thread_files_where(&t->files) != HD_PROC_BLOCKED)) {
         return -EAGAIN;
     }
-    /* The thread is blocked, so it gets a signal only after two more checks have seen it run. */
+    /* The thread is blocked. Forget its number of context switches, so that it gets a signal only after
+     * two more checks with no switch between them. */
     t->request.switches_known = false;
     fill(&t->last, out);
     out->same = true;
-    read_futex(out); /* read the lock again: it may have a new owner although the thread has not run */
+    /* the lock that blocks the thread may have a new owner, although the thread has not run */
+    read_futex(out);
     return 0;
 }
 
 /* ---- frozen ------------------------------------------------------------------------------------------ */
 
-/* Copies the stack by plain loads. Returns false if the stack's bounds are not known, or the thread has ended
- * the watch. Plain loads take 0.1 µs. They do not wait for the memory map's lock, which the kernel keeps for
- * long while a large process forks. While `reading` is not 0, the thread cannot leave the watch and unmap its
- * stack. */
+/* Copies a watched thread's stack by plain loads. Returns false if the stack's bounds are not known, or
+ * the thread has ended the watch. The copy takes 0.1 µs. A system call could be blocked by the memory
+ * map's lock, which the kernel keeps for long while a large process forks. While `reading` is not 0, the
+ * thread cannot leave the watch and unmap its stack. */
 static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd_capture *out) {
     if (!t->watched || !hd_stack_bounds_have(&t->bounds, sp, &t->files, t->mailbox)) {
         return false;
@@ -83,9 +85,9 @@ static bool copy_own(struct hd_target *t, uint64_t sp, uint8_t *stack, struct hd
     return true;
 }
 
-/* Copies a stack without known bounds by system calls, because the stack may end anywhere. A read that
- * crosses the stack's end gives fewer bytes or fails. After a failure the function tries to read fewer
- * bytes. */
+/* Copies a stack by system calls. Plain loads must not read a stack if its bounds are not known, its
+ * thread has ended the watch, or it is another process's. A read across the stack's end gives fewer bytes
+ * or fails. After a failure the function tries to read fewer bytes. */
 static void copy_other(uint64_t sp, uint8_t *stack, uint32_t capacity, struct hd_capture *out) {
     uint64_t from = sp - HD_RED_ZONE;
     uint64_t touched = hd_os_touched(sp, capacity - HD_RED_ZONE);
@@ -110,18 +112,19 @@ static bool knows_wait(const struct hd_thread_waits *w, const struct hd_proc_sys
     return w->known && w->syscall_nr == call->nr && w->argument == call->args[0];
 }
 
-/* Returns the state in which the thread waits: HD_RUN_UNINTERRUPTIBLE if a signal would not end the wait,
- * otherwise HD_RUN_BLOCKED. `read` is the state before the copy, or HD_RUN_RUNNABLE if the caller did not
- * read it.
+/* Returns the state in which the thread is blocked: HD_RUN_UNINTERRUPTIBLE if a signal would not wake it,
+ * otherwise HD_RUN_BLOCKED. `read` is the state that the caller read before it copied the stack, or
+ * HD_RUN_RUNNABLE if the caller read no state.
  *
- * The state is in the thread's file `stat`. A read of `stat` takes five times as long as the rest of a
- * capture. That is too long for a wait for a fast disk, which lasts 40 µs. So only every second capture in a
- * call of unknown state reads `stat` before the copy. Otherwise this function reads `stat`, after the copy.
+ * The kernel shows the state in the thread's file `stat`. A read of `stat` takes five times as long as the
+ * rest of a capture. A thread that reads a fast disk is blocked for only 40 µs, and would run before the
+ * capture ends. So only every second capture in a system call of unknown state reads `stat` before the copy.
+ * Otherwise this function reads `stat` after the copy.
  *
  * If `stat` then shows a runnable thread with unchanged statistics, another thread has just woken it. The
- * function then returns the state that an earlier capture found in the same call. If no capture found one,
- * the function guesses: outside of system calls a thread waits only for pages, and no signal ends that
- * wait. */
+ * function then returns the state that an earlier capture found in the same system call. If no capture
+ * found a state, the function guesses. Outside of system calls a thread is blocked only until a page is in
+ * memory, and no signal wakes it. */
 static enum hd_run_state kind_of_wait(struct hd_target *t, const struct hd_proc_syscall *call,
                                       enum hd_run_state read, const struct hd_sched *since) {
     struct hd_thread_waits *w = &t->waits;
@@ -196,7 +199,8 @@ int hd_method_frozen(struct hd_target *t, struct hd_capture *out) {
     if (n != n_after || memcmp(before, after, (size_t)n) != 0 || !hd_thread_clock_same(&out->sched, &sched)) {
         return -EAGAIN;
     }
-    t->request.switches_known = false; /* as in hd_method_still: two more checks must see the thread run */
+    /* forget the blocked thread's number of context switches, as hd_method_still does */
+    t->request.switches_known = false;
     remember(&t->last, &call, kind_of_wait(t, &call, state, &sched), &sched);
     fill(&t->last, out);
     out->stack = stack;
@@ -211,8 +215,9 @@ int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out) {
 
 /* ---- caught ------------------------------------------------------------------------------------------ */
 
-/* Repeats still and frozen without a sleep between the attempts, because each of the thread's waits is brief.
- * Gives up early on a thread that only waits for a CPU, because the monitor may be using that CPU. */
+/* Repeats still and frozen without a sleep between the attempts, because the thread is blocked only
+ * briefly each time. Gives up early if the thread's CPU clock stands still. The thread is then ready to
+ * run, and may need the monitor's CPU. */
 int hd_method_caught(struct hd_target *t, struct hd_capture *out) {
     uint64_t begun_ns = hd_os_now_ns(), passed_ns;
     const uint64_t at_ns = out->at_ns;

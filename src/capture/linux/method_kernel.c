@@ -21,11 +21,11 @@ int hd_method_kernel(struct hd_target *t, struct hd_capture *out) {
     if (rc == -ESRCH || state == HD_RUN_GONE || hd_thread_clock_sched(&t->files, &out->sched) == -ESRCH) {
         return -ESRCH;
     }
-    /* The thread's file `stat` shows R for a thread that runs and for one that waits for a CPU. If the thread
-     * has not run since the sample began, it waits for a CPU. The CPU clock is compared too, because the
-     * statistics of a running thread may be as old as the kernel's last tick. */
+    /* The thread's file `stat` shows R for a thread that runs and for one that waits for a CPU. If the
+     * thread has not run since the sample began, it waits for a CPU. The function also checks the thread's
+     * CPU clock, because the statistics of a running thread may be as old as the kernel's last tick. */
     bool ran = out->sched.slices != before.slices || !hd_thread_clock_rests(&t->files, &before);
-    if (state == HD_RUN_RUNNABLE) { /* HD_RUN_RUNNABLE is also the value if `stat` cannot be read */
+    if (state == HD_RUN_RUNNABLE) { /* `state` is HD_RUN_RUNNABLE also if `stat` cannot be read */
         state = ran ? HD_RUN_RUNNING : rc < 0 ? HD_RUN_BLOCKED : state;
     }
     hd_thread_clock_refresh(&t->files, &out->sched);

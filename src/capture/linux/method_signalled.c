@@ -13,15 +13,16 @@
 #include "os/os.h"
 #include "os/ticks.h"
 
-/* how long the monitor waits for an answer that it cannot take later */
+/* how long the monitor waits for a handler's answer that it cannot take later */
 #define ANSWER_NS (50 * HD_NS_PER_MS)
-/* how long the monitor waits for an answer that it can also take later: a short time, so that looks are on
- * time */
+/* how long the monitor waits for a handler's answer that it can also take later: only briefly, because its
+ * looks must not be late */
 #define LATE_NS (5 * HD_NS_PER_MS)
-/* how long the monitor sleeps while a signal is pending, so that the watched thread runs even if there is one
- * CPU */
+/* how long the monitor sleeps while a signal is pending, so that the watched thread can run even if the
+ * machine has only one CPU */
 #define PENDING_NS (500 * HD_NS_PER_US)
-/* how long the monitor spins: an answer takes 15 to 30 µs, a wake-up of the monitor 30 to 80 µs */
+/* how long the monitor spins before it sleeps: an answer takes 15 to 30 µs, the monitor's wake-up from a
+ * sleep 30 to 80 µs */
 #define SPIN_NS (50 * HD_NS_PER_US)
 /* the number of pauses of the CPU between two reads of `word`: together 1 to 2 µs */
 #define RELAX 32
@@ -31,7 +32,8 @@
 #define LONGEST_NAP_NS (2 * HD_NS_PER_MS)
 /* a thread that has run for this long between two checks is not inside sigwait */
 #define UNBLOCKED_NS (100 * HD_NS_PER_US)
-/* the kernel maps nothing else within this distance below the end of a main thread's stack */
+/* a stack pointer less than this below the main thread's highest stack address is on that stack: the
+ * kernel maps nothing else there */
 #define GROWN_MAX (128ULL << 20)
 
 /* ---- may the signal be sent? ------------------------------------------------------------------------- */
@@ -52,9 +54,9 @@ static bool keeps_its_switches(struct hd_signal_request *r, const struct hd_proc
     return same;
 }
 
-/* Returns whether the thread blocks the signal. Inside sigwait, /proc shows a blocked signal as unblocked. So
- * a thread that once blocked the signal counts as blocking it until two checks show the signal unblocked.
- * Between these checks the thread must also have run and never waited. */
+/* Returns whether the thread blocks the signal. Inside sigwait, /proc shows a blocked signal as unblocked.
+ * So a thread that once blocked the signal counts as blocking it until two checks show the signal
+ * unblocked. Between these checks the thread must also have run, and never have been blocked. */
 static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     struct hd_signal_request *r = &t->request;
     struct hd_proc_status then;
@@ -72,8 +74,8 @@ static bool blocks(struct hd_target *t, const struct hd_proc_status *status) {
     return r->blocks_signal;
 }
 
-/* Returns the signal to use after the program has taken the signal `taken` for itself: SIGWINCH in place of
- * SIGURG. Returns 0 if there is no other signal. */
+/* Returns the signal for further requests after the program has taken the signal `taken` for itself:
+ * SIGWINCH in place of SIGURG. Returns 0 if there is no other signal. */
 static int another_signal(int taken) {
     return taken == SIGURG && hd_capture_signal_init(SIGWINCH) == 0 ? SIGWINCH : 0;
 }
@@ -110,7 +112,7 @@ static bool may_send(struct hd_target *t) {
         return false;
     }
     /* The old request is useless: its signal is lost, or the thread blocks the pending signal and may have
-     * run since. */
+     * run since the request. */
     hd_signal_request_forget(r, t->mailbox);
     r->forgotten = 0;
     r->no_space = !hd_capture_mailbox_has_space(t->mailbox);
@@ -135,9 +137,9 @@ static bool keeps_running(const struct hd_target *t, const struct hd_sched *sinc
 
 /* ---- the answer -------------------------------------------------------------------------------------- */
 
-/* Waits up to `for_ns` for the answer. Spins first and then sleeps between two reads, because a thread on the
- * monitor's CPU can answer only while the monitor sleeps. Returns false if no answer has come, or if the
- * thread has ended its watch. */
+/* Waits up to `for_ns` for the handler's answer. Spins first, and then sleeps between two reads of `word`,
+ * because a thread on the monitor's CPU can answer only while the monitor sleeps. Returns false if no
+ * answer has come, or if the thread has ended its watch. */
 static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint64_t for_ns) {
     uint64_t now = hd_os_now_ns();
     uint64_t spin_until = now + SPIN_NS, until = now + for_ns;
@@ -146,7 +148,8 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
     while (!hd_signal_request_has_answer(m, sequence)) {
         now = hd_os_now_ns();
         if (now < spin_until) {
-            /* Pause, because each read of `word` takes the word's cache line from the handler's CPU. */
+            /* Let the CPU pause, because each read of `word` takes the word's cache line from the
+             * handler's CPU. */
             for (unsigned i = 0; i < RELAX; i++) {
                 hd_machine_relax();
             }
@@ -197,8 +200,8 @@ static void read_answer(struct hd_target *t, const struct hd_instant *sent, bool
     out->way = HD_WAY_SIGNALLED;
     out->state = HD_RUN_RUNNING;
     out->syscall_nr = HD_SYSCALL_NONE;
-    /* The sample has the time of the request, because what the thread does after its answer belongs to the
-     * next sample. */
+    /* The sample gets the time of the request, because the monitor reads the answer later. The time that
+     * has passed since the answer belongs to the next sample. */
     out->at_ns = sent->ns;
     add_pause(&t->cost, m, sent);
     add_calls(t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The signal handler of a watched thread. It copies registers and stack bytes, repeats the system call that
- * the signal interrupted, and returns. The handler is wait-free and async-signal-safe: it looks nothing up,
- * makes only raw system calls, calls no libc function, and leaves errno unchanged.
+ * the signal interrupted, and returns. The handler is wait-free and async-signal-safe: it looks up no
+ * symbols, makes only raw system calls, calls no libc function, and leaves errno unchanged.
  *
  * This file is built without sanitizers, and a raw system call installs the handler. Otherwise the thread
  * sanitizer would delay the handler while the thread runs on a CPU.
@@ -25,7 +25,9 @@ static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model
  * frame by these bytes. */
 __asm__(".text\n"
         ".p2align 4\n"
-        "nop\n" /* for unwinders, which look up the byte before a return address */
+        /* unwinders look up the byte before a return address, so that byte must not belong to another
+         * function */
+        "nop\n"
         ".globl hd_capture_restorer\n"
         ".hidden hd_capture_restorer\n"
         ".type hd_capture_restorer, @function\n"
@@ -74,7 +76,8 @@ static void copy_stack(struct hd_mailbox *m) {
     uint64_t from = sp - HD_RED_ZONE;
 
     /* The stack has no known bounds (it may be a coroutine's), so its pages may be unmapped. A system call
-     * reads it, because at an unmapped page the call only fails. */
+     * reads it, because at an unmapped page the call only fails, while a plain load would crash the
+     * program. */
     if (sp < lo || sp >= hi) {
         long n = read_own_memory(from, m->bytes, HD_OUTSIDE_BYTES);
         if (n < 0) {
@@ -106,16 +109,16 @@ static bool has_handler(int signal, bool *restarts) {
     return action.handler != (void *)SIG_DFL && action.handler != (void *)SIG_IGN;
 }
 
-/* Returns whether a signal of the program is pending that will end the system call. The kernel delivers that
- * signal once our handler has returned. If `even_if_it_restarts` is true, a signal whose handler has
- * SA_RESTART counts too.
+/* Returns whether a signal of the program is pending that will end the system call that our signal
+ * interrupted. The kernel delivers that signal once our handler has returned. If `even_if_it_restarts` is
+ * true, a signal whose handler has SA_RESTART counts too.
  *
  * A signal that the context's mask blocks does not count. If the call itself unblocks that signal (ppoll,
  * sigsuspend), the repeated call ends at once. A signal without a handler does not count either: the kernel
  * keeps it pending only because our handler blocks all signals.
  *
- * A signal to the whole process may still go to another thread, because this thread blocks it now. The caller
- * then ends the call without need, so it counts each call that it ends. */
+ * A signal to the whole process may still go to another thread, because this thread blocks it now. The
+ * caller repair_call then ends the system call without need, so it counts each call that it ends. */
 static bool program_signal_waits(int own, uint64_t context_mask, bool even_if_it_restarts) {
     uint64_t pending = 0;
 
@@ -212,16 +215,19 @@ static void repair_call(int own, struct hd_mailbox *m, ucontext_t *context) {
     }
     bool overlaid = hd_machine_stale_frame(context) == hd_machine_own_frame(context);
     if (!overlaid && program_signal_was_here(own, context)) {
-        return; /* the call must end with -EINTR, as it would without our signal */
+        /* the program's signal ended the call, so the call must return -EINTR, as it would without our
+         * signal */
+        return;
     }
-    /* If our frame lies where the frame of the program's handler would be, the function cannot look for that
-     * frame any more. The program's signal may have ended the call, so the call must end with -EINTR. */
+    /* A system call whose number is not known, or that cannot be repeated, ends with -EINTR. So does a
+     * call if our signal's frame may have overwritten the program's handler's frame, because the program's
+     * signal may have ended that call. */
     if (nr < 0 || !hd_restartable(nr) || (overlaid && any_handler_masks(own))) {
         count(m, false);
         return;
     }
-    /* This check is the last. A signal of the program after this check finds a call that has not started yet.
-     * To the program, the signal then seems to have come just before the call. */
+    /* This check is the last. A signal of the program that comes after this check finds the repeated call
+     * not started yet. To the program, the signal then seems to have come just before the call. */
     bool again = !program_signal_waits(own, mask, true);
     if (again) {
         hd_machine_call_again(context, nr);
@@ -242,8 +248,8 @@ void hd_capture_on_signal(int signal, void *info, void *context) {
     struct hd_mailbox *m = own_mailbox;
     bool answer = false;
     uint32_t sequence = 0;
-    /* At RLIMIT_SIGPENDING the kernel drops the number that our signal carries. A signal without a number
-     * belongs to the request in the mailbox. */
+    /* At RLIMIT_SIGPENDING the kernel drops the request's number, which our signal carries. A signal
+     * without a number belongs to the request in the mailbox. */
     bool without_value = why->si_code == SI_USER && why->si_pid == 0;
     bool ours = without_value || (why->si_code == SI_QUEUE && why->si_pid == (pid_t)*hd_capture_alive);
 

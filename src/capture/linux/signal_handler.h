@@ -8,8 +8,8 @@
 
 #include "capture/mailbox.h"
 
-/* The number of this process, set before the handler is installed. In a forked child the number's memory is
- * wiped, so the number is 0. */
+/* The number of this process, set before the handler is installed. In a forked child the kernel has wiped
+ * the number's memory, so the number is 0. */
 extern const uint32_t *hd_capture_alive;
 void hd_capture_on_signal(int signal, void *info, void *context);
 void hd_capture_restorer(void);

@@ -14,15 +14,17 @@
 #define BYTES HD_STACK_BYTES_MAX
 #define FETCHED_BYTES (16u * 1024u)
 #define CACHE_LINE 64u
-/* The length of a back-off. Without back-offs, our signals could interrupt the same system call again and
- * again, and the thread would never finish it. */
-#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* the back-off after the first interrupted call */
+/* The length of a back-off, during which a thread gets no signal from us. Without back-offs, our signals
+ * could interrupt the same system call again and again, and the thread would never finish it. */
+#define BACK_OFF_NS (100 * HD_NS_PER_MS) /* the back-off after the first interrupted system call */
 #define BACK_OFF_MAX_NS (100 * HD_NS_PER_S)
-#define USER_TICKS 10 /* about 100 ms: a tick of USER_HZ lasts 10 ms */
+/* this many clock ticks in user mode, and none inside the kernel, suspend a back-off: 100 ms, as a tick of
+ * USER_HZ lasts 10 ms */
+#define USER_TICKS 10
 
-/* The state that all targets share. The buffers belong to the library, not to the caller, because a handler
- * may be preempted in mid-copy. That handler then writes to its buffer after the monitor has stopped
- * waiting. */
+/* The state that all targets share. The buffers belong to the library, not to the caller of a capture,
+ * because they must stay mapped. A handler may be preempted in mid-copy, and write to its buffer after the
+ * monitor has given up on the answer. */
 static struct {
     uint8_t *first, *spare;
     int signal;
@@ -43,7 +45,8 @@ static int take_buffers(void) {
         if (bytes == NULL) {
             return -ENOMEM;
         }
-        /* Touch all pages, because a page fault in the handler would take longer than the copy. */
+        /* Touch all pages of both buffers, because a page fault in the handler would take longer than the
+         * copy. */
         memset(bytes, 0xff, 2 * (size_t)BYTES);
         shared.first = bytes;
         shared.spare = bytes + BYTES;
@@ -105,8 +108,8 @@ static void put_request(struct hd_mailbox *m, uint32_t sequence, uint8_t *bytes,
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_REQUESTED), __ATOMIC_RELEASE);
 }
 
-/* Cancels the request, so that the handler does not start to answer. Returns false if the answer has already
- * come. */
+/* Cancels the request. A handler that has not started then writes no answer. A handler that is copying
+ * finishes, but the monitor does not read its answer. Returns false if the answer has already come. */
 static bool cancel(struct hd_mailbox *m, uint32_t sequence) {
     uint64_t request = hd_mail_word(sequence, HD_MAIL_REQUESTED);
     if (__atomic_compare_exchange_n(&m->word, &request, hd_mail_word(sequence, HD_MAIL_IDLE), false,
@@ -221,8 +224,9 @@ static bool stays_in_user_mode(struct hd_back_off *b, const struct hd_thread_fil
         b->kernel_ticks = kernel;
         b->user_ticks = user;
     }
-    /* A longer back-off requires more ticks, because the kernel only estimates both numbers. The kernel lets
-     * neither number fall, so for a while one number may grow in place of the other. */
+    /* A longer back-off requires more ticks, because the kernel only estimates how a thread's ticks divide
+     * into user mode and kernel. The kernel lets neither number fall. So if one number was estimated too
+     * high, only the other grows for a while. */
     return user - b->user_ticks >= USER_TICKS + b->ns / HD_NS_PER_S;
 }
 
@@ -238,7 +242,8 @@ void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const s
 
 void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls) {
     if (calls == before) {
-        /* Shrink the back-off slowly, because the next signal may still interrupt a call. */
+        /* Our signals have interrupted no call since the last answer. Shrink the back-off slowly, because
+         * the next signal may still interrupt a call. */
         b->ns = b->ns > BACK_OFF_NS ? b->ns - b->ns / 4 : 0;
         return;
     }
@@ -246,6 +251,7 @@ void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint
         b->ns = b->ns == 0 ? BACK_OFF_NS : 2 * b->ns;
     }
     b->until_ns = hd_os_now_ns() + b->ns;
-    /* The thread has just been inside the kernel, so stays_in_user_mode must count anew. */
+    /* The thread has just been inside the kernel, so stays_in_user_mode must count the thread's ticks
+     * anew. */
     b->kernel_ticks = UINT64_MAX;
 }

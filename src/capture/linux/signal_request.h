@@ -30,15 +30,18 @@ struct hd_instant {
 /* A signal may interrupt a system call that the thread then makes again. After such a call the monitor sends
  * the thread no signal for some time. Each further such call doubles that time, up to about 100 s. */
 struct hd_back_off {
-    bool on;               /* true if the thread gets no signal in this sample */
-    uint64_t ns;           /* the length of the back-off; 0: the last signals interrupted no call */
-    uint64_t until_ns;     /* the time when the back-off ends; 0: there was none yet */
+    bool on; /* true if the thread gets no signal in this sample */
+    /* the length of the back-off; 0: no back-off, since the last signals interrupted no system call */
+    uint64_t ns;
+    uint64_t until_ns;     /* the time when the back-off ends; 0: no back-off yet */
     uint64_t kernel_ticks; /* the number of clock ticks that the thread has spent inside the kernel */
     uint64_t user_ticks;   /* the thread's clock ticks in user mode when `kernel_ticks` last changed */
 };
 
 struct hd_signal_request {
-    int signal;         /* 0: the thread gets no signal, because the program uses the signal itself */
+    /* the signal by which the monitor requests a stack; 0: none, because the program uses that signal
+     * itself */
+    int signal;
     uint32_t sequence;  /* the number of the request that has no answer yet; 0: there is none */
     uint32_t forgotten; /* the number of the forgotten request; 0: there is none */
     /* True once a check saw that the thread blocks the signal; false again once checks see it unblocked. */
@@ -66,8 +69,8 @@ void hd_capture_filters_are(uint64_t filters);
  * over. */
 uint8_t *hd_signal_request_spare(void);
 /* Fetches the part of the first buffer that most stacks need into the cache of the calling thread's CPU.
- * Otherwise the handler's copy must fetch these cache lines from another CPU. Each line then takes as long as
- * a copy of a hundred bytes. On the watched thread. */
+ * Without this call, the handler's copy must fetch these cache lines from another CPU. Each line then
+ * takes as long as a copy of a hundred bytes. On the watched thread. */
 void hd_signal_request_fetch(void);
 
 /* ---- one request ------------------------------------------------------------------------------------- */
@@ -76,7 +79,8 @@ void hd_signal_request_fetch(void);
  * taken. `in_place` is true if the worker has finished with the first buffer. */
 void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const struct hd_thread_files *f,
                              struct hd_mailbox *m);
-/* Returns false if the first buffer is reserved for another target's late answer. */
+/* Returns whether this request's answer may go to the first buffer: false if that buffer is reserved for
+ * another target's late answer. */
 bool hd_signal_request_may_be_in_place(const struct hd_signal_request *r);
 /* Returns whether the handler's system calls are safe in a thread with this number of seccomp filters. */
 bool hd_signal_request_passes(uint64_t filters);
@@ -84,37 +88,39 @@ bool hd_signal_request_passes(uint64_t filters);
  * handler still writes to a buffer although that handler's request is over. */
 bool hd_signal_request_may_open(const struct hd_mailbox *m);
 
-/* Changes the state from idle to sent. Writes the request into the mailbox and returns the request's number,
- * which the signal must carry. */
+/* Changes the request's state from idle to sent. Writes the request into the mailbox and returns the
+ * request's number, which the signal must carry. */
 uint32_t hd_signal_request_open(const struct hd_signal_request *r, struct hd_mailbox *m,
                                 const struct hd_stack_bounds *b);
-/* Changes the state from sent back to idle, because the kernel refused the signal. */
+/* Changes the request's state from sent back to idle, because the kernel refused the signal. */
 static inline void hd_signal_request_refused(struct hd_mailbox *m, uint32_t sequence) {
     __atomic_store_n(&m->word, hd_mail_word(sequence, HD_MAIL_IDLE), __ATOMIC_RELAXED);
 }
 static inline bool hd_signal_request_has_answer(const struct hd_mailbox *m, uint32_t sequence) {
     return __atomic_load_n(&m->word, __ATOMIC_ACQUIRE) == hd_mail_word(sequence, HD_MAIL_DONE);
 }
-/* Changes the state from sent to late. Returns false if the answer has just come: the caller must take it. */
+/* Changes the request's state from sent to late. Cancels a request for the spare buffer, since only the
+ * first buffer can keep a late answer. Also cancels a request to a thread that ends its watch. Returns
+ * false if the answer to a request to cancel has just come: the caller must read that answer at once. */
 bool hd_signal_request_is_late(struct hd_signal_request *r, struct hd_mailbox *m, uint32_t sequence,
                                const struct hd_instant *sent_at);
-/* Call this when the signal is pending. The thread is then still in the code in which the request found it,
- * so an answer will be of use. Changes the state from forgotten to late. Reserves the first buffer for the
- * answer, if that buffer is free. */
+/* Call this when the request's signal is pending. The thread has then run none of the program's code since
+ * the request, so the thread's stack has not changed since. Changes the request's state from forgotten to
+ * late. Reserves the first buffer for the answer, if that buffer is free. */
 void hd_signal_request_is_pending(struct hd_signal_request *r, struct hd_mailbox *m,
                                   const struct hd_stack_bounds *b);
 /* Returns whether the handler has started to write the answer of a late request. */
 bool hd_signal_request_is_answering(const struct hd_signal_request *r, const struct hd_mailbox *m);
-/* If the answer has come, changes the state from late to idle and returns true. The answer is in the first
- * buffer. Otherwise returns false and changes nothing. */
+/* If the answer has come, changes the request's state from late to idle and returns true. The answer is in
+ * the first buffer. Otherwise returns false and changes nothing. */
 bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_mailbox *m);
-/* Changes the state from late to forgotten, because the answer is of no use any more. */
+/* Changes the request's state from late to forgotten, because the answer is of no use any more. */
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m);
 /* Call this when the watch of this mailbox ends. After that the watched thread may free the mailbox. */
 void hd_signal_request_close(const struct hd_mailbox *m);
 
-/* Updates the back-off after an answer. `calls` is the number of the thread's system calls that our signals
- * have interrupted so far. `before` is that number at the last answer. */
+/* Updates a thread's back-off after its handler has answered. `calls` is the number of the thread's system
+ * calls that our signals have interrupted so far. `before` is that number at the last answer. */
 void hd_signal_request_calls_broken(struct hd_back_off *b, uint64_t before, uint64_t calls);
 
 #endif

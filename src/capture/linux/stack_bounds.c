@@ -6,7 +6,8 @@
 
 #include "os/os.h"
 
-/* a main thread's stack grows by less than this from one read of the bounds to the next */
+/* a main thread's stack grows by less than this between two reads of the bounds: a stack pointer further
+ * below is on another stack */
 #define GROWTH_MAX (1ULL << 30)
 
 /* Plain loads are safe only on memory that stays mapped as long as the thread lives. Such memory is the main

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* Reads the thread's statistics. Returns what they prove (enum hd_clock_proves), or an error. */
+/* Reads the thread's scheduling statistics. Returns what they prove (enum hd_clock_proves), or an error. */
 static int read_sched(const struct hd_thread_files *f, struct hd_sched *out) {
     char text[HD_PROC_SCHED_BYTES];
     struct hd_proc_status status;
@@ -45,8 +45,8 @@ bool hd_thread_clock_rests(const struct hd_thread_files *f, const struct hd_sche
 void hd_thread_clock_refresh(const struct hd_thread_files *f, struct hd_sched *sched) {
     uint64_t cpu_ns = hd_thread_files_cpu_ns(f);
     if (cpu_ns > sched->cpu_ns) {
-        /* Never set the time back. The CPU clock may lag behind the statistics, because it may stop while a
-         * hypervisor takes the CPU away. */
+        /* Never set cpu_ns back. The thread's CPU clock may show less than the statistics, because that
+         * clock may stop while a hypervisor takes the CPU away. */
         sched->cpu_ns = cpu_ns;
     }
 }

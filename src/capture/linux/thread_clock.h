@@ -10,10 +10,11 @@
 #include "capture/linux/thread_files.h"
 
 enum hd_clock_proves {
-    HD_CLOCK_NOTHING, /* the statistics are not available */
-    HD_CLOCK_REST,    /* equal statistics at two instants prove that the thread never ran between them */
-    /* equal statistics at two instants prove only that the thread never left a CPU: it may have run all the
-     * time */
+    HD_CLOCK_NOTHING, /* the scheduling statistics are not available */
+    /* equal scheduling statistics at two instants prove that the thread never ran between them */
+    HD_CLOCK_REST,
+    /* equal scheduling statistics at two instants prove only that the thread never left a CPU: it may have
+     * run all the time */
     HD_CLOCK_LEAVING,
 };
 
@@ -22,9 +23,9 @@ struct hd_thread_clock {
     enum hd_clock_proves proves;
 };
 
-/* Both functions return 0; -ESRCH if the thread has ended; or another error. After an error, hd_sched_known
- * is false for the stored statistics. On a kernel without schedstat, cpu_ns comes from the thread's CPU
- * clock, and delay_ns is 0. */
+/* hd_thread_clock_read and hd_thread_clock_sched return 0; -ESRCH if the thread has ended; or another
+ * error. After an error, hd_sched_known is false for the stored statistics. On a kernel without schedstat,
+ * cpu_ns comes from the thread's CPU clock, and delay_ns is 0. */
 int hd_thread_clock_read(const struct hd_thread_files *f, struct hd_thread_clock *out);
 int hd_thread_clock_sched(const struct hd_thread_files *f, struct hd_sched *out);
 
@@ -39,9 +40,9 @@ static inline bool hd_thread_clock_same(const struct hd_sched *a, const struct h
  * hypervisor or interrupts took, and may stop for microseconds (the kernel's update_rq_clock_task). */
 bool hd_thread_clock_rests(const struct hd_thread_files *f, const struct hd_sched *since);
 
-/* Brings sched->cpu_ns of a running thread up to this instant. The kernel updates the statistics only at its
- * tick, so they may be 10 ms old. Use the result only as an amount of time. A proof that the thread did not
- * run must compare the statistics as the kernel gave them. */
+/* Brings sched->cpu_ns of a running thread up to this instant. The kernel updates the statistics only at
+ * its clock tick, so they may be 10 ms old. Use the result only as the amount of CPU time. A proof that
+ * the thread did not run must compare the statistics as the kernel gave them. */
 void hd_thread_clock_refresh(const struct hd_thread_files *f, struct hd_sched *sched);
 
 #endif

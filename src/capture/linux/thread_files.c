@@ -13,11 +13,11 @@
 
 #define STATUS_BYTES_MAX (128u * 1024u)
 
-/* Each of our threads has its own copy of this struct, because each has a private descriptor table. */
+/* Each of Hangdog's threads has its own copy of this struct, because each has a private descriptor table. */
 static __thread struct {
     int task_dir; /* the descriptor of /proc/PID/task, plus 1; 0: the folder is not open */
     int mem;      /* the descriptor of /proc/self/mem, plus 1; 0: the file is not open */
-    int pid;      /* the number of the other process whose threads are captured; 0: this process */
+    int pid;      /* the process number of the other process whose threads are captured; 0: this process */
 } kept;
 
 int hd_capture_files_open(void) {
@@ -97,8 +97,8 @@ void hd_thread_files_close(struct hd_thread_files *f) {
     }
 }
 
-/* Returns the number of bytes, at least one, or an error. The files of an ended thread read as empty, or give
- * -ESRCH. */
+/* Reads an open file of /proc. Returns the number of bytes read, at least one, or an error. The files of
+ * an ended thread read as empty, or give -ESRCH. */
 static long read_text(int fd, char *text, size_t bytes) {
     long n = fd < 0 ? -ENOENT : hd_os.pread(fd, text, bytes, 0);
     return n == 0 ? -ESRCH : n;

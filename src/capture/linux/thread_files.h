@@ -10,16 +10,17 @@
 #include "os/linux/proc_text.h"
 #include "os/thread_id.h"
 
-/* The thread's three open files of /proc. The descriptors belong to the calling thread's private descriptor
- * table. A descriptor is -1 if the file cannot be opened. */
+/* The thread's three open files of /proc. The descriptors belong to the private descriptor table of the
+ * thread that opened the files. A descriptor is -1 if the file cannot be opened. */
 struct hd_thread_files {
     int tid;
     int syscall_fd, schedstat_fd, status_fd;
 };
 
-/* Opens `task`, `mem` and `pagemap` of /proc/self for the calling thread, because a later chroot or drop of
- * privileges may make that impossible. The thread must have a private descriptor table. Call this before the
- * thread opens targets. If the function returns an error, the targets use full paths and process_vm_readv. */
+/* Opens `task`, `mem` and `pagemap` of /proc/self for the calling thread. After a chroot or a drop of
+ * privileges the thread may not be able to open them. The thread must have a private descriptor table.
+ * Call this before the thread opens targets. If the function returns an error, the targets use full paths
+ * and process_vm_readv. */
 int hd_capture_files_open(void);
 /* Opens the folder `task` of another process, whose number is `pid`. `proc_fd` is the descriptor of that
  * process's folder in /proc. From now on the calling thread's targets are threads of that process. Only
@@ -34,21 +35,24 @@ void hd_capture_files_confine(void);
  * `syscall`, which the kernel may refuse. */
 int hd_thread_files_open(struct hd_thread_files *f, hd_thread_id thread);
 void hd_thread_files_close(struct hd_thread_files *f);
-/* Opens the thread's file `name`. Returns the descriptor, which the caller must close, or an error. */
+/* Opens the file `name` in the thread's folder of /proc. Returns the file's descriptor, which the caller
+ * must close, or an error. */
 int hd_thread_files_open_one(const struct hd_thread_files *f, const char *name);
 
-/* The next three functions each read a file of the thread. They return 0; -ESRCH if the thread has ended;
- * -EPROTO if the text has an unexpected form; or the error of the read. */
+/* Each of the next three functions reads a file of /proc that shows the thread. They return 0; -ESRCH if
+ * the thread has ended; -EPROTO if the text has an unexpected form; or the error of reading the file. */
 int hd_thread_files_status(const struct hd_thread_files *f, struct hd_proc_status *out);
 int hd_thread_files_stat(const struct hd_thread_files *f, struct hd_proc_stat *out);
 int hd_thread_files_state(const struct hd_thread_files *f, enum hd_run_state *out);
-/* Returns the length of the text, or an error as hd_thread_files_status does. */
+/* Reads the thread's file `syscall`. Returns the length of that text, or an error as
+ * hd_thread_files_status does. */
 long hd_thread_files_syscall(const struct hd_thread_files *f, char text[HD_PROC_SYSCALL_BYTES],
                              struct hd_proc_syscall *out);
-/* Returns enum hd_proc_where, which says whether the thread runs, or an error as hd_thread_files_status
- * does. */
+/* Reads the thread's file `syscall`. Returns enum hd_proc_where, which says whether the thread runs, or an
+ * error as hd_thread_files_status does. */
 int hd_thread_files_where(const struct hd_thread_files *f);
-/* Returns the number of bytes read, or an error as hd_thread_files_status does. */
+/* Reads the thread's file `schedstat`. Returns the number of bytes read, or an error as
+ * hd_thread_files_status does. */
 long hd_thread_files_schedstat(const struct hd_thread_files *f, char *text, size_t bytes);
 /* Stores the thread's CPU time up to this instant, or 0 if that time is not available. Returns -ENOTSUP if
  * the thread belongs to another process. hd_thread_files_cpu_ns returns the value that hd_thread_files_cpu

@@ -39,15 +39,16 @@ bool hd_capture_signal_may_be(int signal) {
     return signal == SIGURG || signal == SIGWINCH || signal == SIGCHLD;
 }
 
-/* Stores the process number for the handler. In a forked child the number is wiped, so a child that is
- * watched calls this function too. */
+/* Stores the process number for the handler. The kernel wipes the number in a forked child, so a child
+ * that is watched calls this function too. */
 static int make_alive(void) {
     uint32_t *word = (uint32_t *)(uintptr_t)hd_capture_alive;
     word = word != NULL ? word : hd_os_memory_take(sizeof *word);
     if (word == NULL) {
         return -ENOMEM;
     }
-    /* The handler compares the sender's number with this one, and so saves a call of getpid. */
+    /* The handler compares the process number of a signal's sender with this one, and so saves a call of
+     * getpid. */
     *word = (uint32_t)hd_os.get_pid();
     hd_capture_alive = word;
     return 0;
@@ -58,7 +59,8 @@ int hd_capture_signal_init(int signal) {
         .handler = (void *)hd_capture_on_signal,
         .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
         .restorer = (void *)hd_capture_restorer,
-        /* block all signals, because no handler of the program may see a half repaired context */
+        /* block all signals while our handler runs, because no handler of the program may see a half
+         * repaired signal context */
         .mask = ~0ULL,
     };
     struct hd_kernel_action before = {0};
@@ -72,7 +74,8 @@ int hd_capture_signal_init(int signal) {
         return rc;
     }
     bool installed = before.handler == (void *)hd_capture_on_signal;
-    /* SIG_IGN counts as the program's action too: watched_thread.h says why. */
+    /* SIG_IGN counts as the program's action too, because a program that this process executes inherits
+     * SIG_IGN, but no handler. */
     if (!installed && before.handler != (void *)SIG_DFL) {
         return -EBUSY;
     }
@@ -99,15 +102,16 @@ void hd_capture_signal_end(void) {
     }
 }
 
-/* The memory has three parts: a guard page, the alternate stack, the mailbox's page. */
+/* The memory that Hangdog maps for a watched thread has three parts: a guard page, the alternate stack,
+ * the mailbox's page. */
 size_t hd_capture_thread_bytes(void) {
     return 2 * page_bytes() + HD_ALT_STACK_BYTES;
 }
 
-/* Returns true if the program has a handler with SA_ONSTACK. The thread then gets no alternate stack from us.
- * Without an alternate stack, the program's handler can use the thread's whole stack, which is larger than
- * ours. Our own handlers do not count: they have our restorer. libc's handlers of signals 32 and 33 do not
- * count, because they need little stack. */
+/* Returns true if the program has a handler with SA_ONSTACK. The thread then gets no alternate signal
+ * stack from Hangdog. Without an alternate stack, the program's handler can use the thread's whole stack,
+ * which is larger than ours. Our own handlers do not count: they have our restorer. libc's handlers of
+ * signals 32 and 33 do not count, because they need little stack. */
 static bool program_wants_none(void) {
     for (int signal = 1; signal <= 64; signal++) {
         struct hd_kernel_action action = {0};
@@ -132,7 +136,8 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
         return rc;
     }
     if (getauxval(AT_MINSIGSTKSZ) > HD_ALT_STACK_BYTES / 2) {
-        return -ENOMEM; /* this CPU's registers in a signal's frame would fill half of the stack */
+        /* a signal's frame with this CPU's registers would fill half of the alternate stack */
+        return -ENOMEM;
     }
     /* A handler of the program may fork on this stack, and the child still needs it. So the kernel must not
      * wipe the stack in the child. A kernel that does not know MADV_KEEPONFORK does not wipe the stack
@@ -142,7 +147,8 @@ static int set_alt_stack(struct hd_mailbox *m, uint8_t *memory) {
     if (rc < 0) {
         return rc;
     }
-    /* Touch the pages that the handler's frame needs, so that the handler causes no page fault. */
+    /* Touch the pages of the stack that the handler's frame needs, so that the handler causes no page
+     * fault. */
     memset(bytes + HD_ALT_STACK_BYTES - 4 * (size_t)PAGE_BYTES, 0, 4 * (size_t)PAGE_BYTES);
     rc = hd_os.alt_stack(&ours, NULL);
     if (rc == 0) {
@@ -188,16 +194,17 @@ static void dry_sample(struct hd_mailbox *m, uint8_t *unused) {
 }
 
 #define STACK_MAX (1ULL << 36)
-/* libc's data between the frames and the end of the stack has at most this many bytes */
+/* the data that libc keeps above a thread's stack frames, up to the end of the stack, has at most this
+ * many bytes */
 #define ABOVE_MAX (64u * 1024u)
 
 /* Finds the stack that libc gave this thread, in libc's thread descriptor. There the stack's start, the
  * stack's size and the guard's size are three consecutive 64-bit values. The main thread's descriptor has no
  * such values.
  *
- * No other source of the bounds will do. pthread_getattr_np allocates and locks. In `maps` a coroutine's
- * stack looks like a thread's, but the program may unmap it. Since glibc 2.42 the mapping also contains the
- * guard. */
+ * No other source of the stack's bounds will do. pthread_getattr_np allocates and locks. In `maps` a
+ * coroutine's stack looks like a thread's, but the program may unmap it. Since glibc 2.42 the mapping also
+ * contains the guard. */
 static void find_stack(struct hd_mailbox *m) {
 #if defined(__GLIBC__)
     uint64_t word[HD_DESCRIPTOR_BYTES / sizeof(uint64_t)] = {0};
@@ -242,8 +249,8 @@ void hd_capture_thread_closed(struct hd_mailbox *m) {
 
 void *hd_capture_thread_leave_closed(void) {
     struct hd_mailbox *m = hd_capture_own_mailbox();
-    /* In a forked child the mailbox is wiped. The thread number in it then does not match, and the function
-     * returns NULL. */
+    /* The kernel wipes the mailbox in a forked child. The thread number in the mailbox then does not
+     * match, and the function returns NULL. */
     bool over = m != NULL && hd_thread_id_equal(m->thread, hd_thread_id_self()) &&
                 __atomic_load_n(&m->closed, __ATOMIC_ACQUIRE) != 0;
     return over && hd_capture_thread_leave(m) == 0 ? (uint8_t *)m - hd_capture_thread_bytes() + page_bytes()
@@ -264,6 +271,6 @@ int hd_capture_thread_leave(struct hd_mailbox *m) {
     if (m->alt_stack == NULL || hd_os.alt_stack(NULL, &now) < 0 || now.ss_sp != m->alt_stack) {
         return 0;
     }
-    /* The call fails with -EPERM if the caller is a signal handler on the alternate stack. */
+    /* sigaltstack fails with -EPERM if the caller is a signal handler on the alternate stack. */
     return hd_os.alt_stack(&none, NULL) < 0 ? -EBUSY : 0;
 }
