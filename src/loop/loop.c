@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow paths of the mark. They run on the watched thread and are wait-free.
+ * The slow paths of the mark, which run on the watched thread and are wait-free. Also the function by which
+ * the monitor reads a loop.
  */
 #include "loop/loop.h"
 
@@ -23,8 +24,8 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
     if ((flags & HD_FLAG_PARKED) != 0 && running) {
         answered |= HD_FLAG_PARKED;
     }
-    /* The monitor may withdraw these flags at any moment. So the mark wakes the monitor only if one of them
-     * was still set. */
+    /* The monitor may withdraw these flags at any moment. So the mark wakes the monitor only if one of the
+     * flags in `answered` was still set when the mark cleared them. */
     if (answered != 0 &&
         (atomic_fetch_and_explicit(&l->flags, ~answered, memory_order_seq_cst) & answered) != 0) {
         wake_monitor(l);
@@ -115,8 +116,8 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
 
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
-    /* This function clears by atomic stores, because another thread may still read the earlier loop in this
-     * memory. */
+    /* This function clears the memory by atomic stores, because another thread may still read the earlier
+     * loop that was in this memory. */
     hd_os_memory_clear(l, sizeof *l);
     atomic_store_explicit(&l->wake, wake, memory_order_relaxed);
     atomic_store_explicit(&l->thread, thread, memory_order_relaxed);
@@ -125,8 +126,9 @@ void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread
     atomic_store_explicit(&l->by_clock, running ? HANGDOG_ENTRY : HANGDOG_EXIT, memory_order_relaxed);
     atomic_store_explicit(&l->ns_per_tick_32, ns_per_tick_32, memory_order_relaxed);
     atomic_store_explicit(&l->turn_ticks, start_ticks, memory_order_relaxed);
-    /* The end of each turn counts the turn before it. At the first turn's end there is no earlier turn, so
-     * histogram[0] counts a turn of length 0. Since histogram[0] starts at -1, it becomes 0. */
+    /* The mark that ends a turn adds the turn before it to the histogram. At the first turn's end there is no
+     * turn before, so the mark adds a turn of length 0 to histogram[0]. Since histogram[0] starts at -1, it
+     * becomes 0. */
     atomic_store_explicit(&l->histogram[0], UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&l->word, hd_word(start_ticks, running ? HANGDOG_ENTRY : HANGDOG_EXIT),
                           memory_order_seq_cst);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mark, the turn, the histogram of turns, and frames. A frame is a picture that the program draws for the
- * display. These functions run on the watched thread and are wait-free. None of them blocks or allocates.
- * Their only system call wakes the monitor, and they make it only if the monitor has set a flag.
+ * The mark, the turn, the histogram of turn lengths, and the frames that the program draws for the display.
+ * The functions that store a mark or count a frame run on the watched thread and are wait-free. None of them
+ * blocks or allocates memory. Their only system call wakes the monitor, and they make it only if the monitor
+ * has set a flag.
  */
 #ifndef HD_LOOP_H
 #define HD_LOOP_H
@@ -16,92 +17,102 @@
 #include "os/thread_id.h"
 #include "os/ticks.h"
 
-/* The histogram has one bucket for each power of two nanoseconds. So the bucket of each length is in the
- * array, and a mark does not check that. */
+/* The number of buckets in the histogram of turn lengths: one for each power of two nanoseconds. Each length
+ * of 64 bits has a bucket, so a mark need not check the array's bound. */
 #define HD_TURN_HISTOGRAM 64
 
 /* The monitor sets a flag in `flags`, and some time later reads `word`. The mark does the reverse: it stores
- * the word, then loads the flags. A CPU may do that load before the store is visible, while the store waits
- * in the store buffer. The store waits for nanoseconds, or for microseconds if many stores before it miss the
- * cache. The wait has a bound (Morrison and Afek, "Temporally Bounding TSO for Fence-Free Asymmetric
- * Synchronization", ASPLOS 2015). So the monitor waits HD_SETTLE_NS between setting a flag and reading the
- * word, and the mark needs no fence. An atomic exchange instead of the store would cost 17 ns on some CPUs,
- * twice as much as the clock read (8 ns). In the worst case, without HD_SETTLE_NS, 1 of 100 wake-ups was
- * lost. */
+ * the word, then loads the flags. A CPU may load the flags before other CPUs see the word, because a stored
+ * word stays in the CPU's store buffer for some time. This time is nanoseconds, or microseconds if many
+ * stores before it miss the cache. It has a bound (Morrison and Afek, "Temporally Bounding TSO for Fence-Free
+ * Asymmetric Synchronization", ASPLOS 2015). So the monitor lets HD_SETTLE_NS pass between setting a flag and
+ * reading the word. A mark that loaded the flags too early has its word visible by then, so the mark needs no
+ * fence. An atomic exchange instead of the store would cost 17 ns on some CPUs, twice as much as the clock
+ * read (8 ns). In the worst case, without HD_SETTLE_NS, 1 of 100 wake-ups of the monitor was lost. */
 #define HD_SETTLE_NS (1 * HD_NS_PER_MS)
 #define HD_FLAG_PARKED 1u /* the monitor is parked: the first mark that starts a turn wakes it */
-/* the mark that ends this turn stores its time in tracked_end, and wakes the monitor */
+/* the monitor tracks the turn: the mark that ends the turn stores its time in tracked_end, and wakes the
+ * monitor */
 #define HD_FLAG_TRACKED 2u
 
 #define HD_ACTIVITY_BITS 3u
 #define HD_ACTIVITY_MASK 7u
 
-/* The frames that a loop presents to the display. The time of a frame is the time since the frame before,
- * without the loop's own waits. So a program that draws only when something happens drops no frames while it
- * is idle. Only the loop's thread writes these members, and the watch's start sets period_ns. */
+/* The display frames that a loop presents. The time of a frame is the time since the frame before, without
+ * the loop's own waits. So a program that draws only when something happens drops no frames while it is idle.
+ * Only the loop's thread writes these members: it sets period_ns when its watch starts, and the others at
+ * each frame. */
 struct hd_frames {
     _Atomic uint64_t presented; /* the number of frames that the loop has presented so far */
     _Atomic uint64_t dropped;   /* the number of display refreshes that got no new frame */
     _Atomic uint64_t time_ns;   /* the time of all frames but the first, which has no frame before it */
-    _Atomic uint64_t hitch_ns;  /* the sum of the times by which late frames were late */
+    _Atomic uint64_t hitch_ns;  /* for how long late frames were late, summed over all late frames */
     _Atomic uint64_t histogram[HD_FRAME_BUCKETS];
     uint64_t start_ticks; /* busy_ticks + pending_ticks of the loop when the present frame started */
     uint64_t period_ns;   /* the time between two refreshes of the display */
 };
 
-/* The findings of the preload's recogniser about a loop, which come later than the marks. The monitor and
- * the worker read them. All members are zero if the program marks the loop itself. Times are in ticks. */
+/* The findings of the preload's recogniser about a loop, which it stores later than the loop stores its
+ * marks. The monitor and the worker read these findings. All members are zero if the program marks the loop
+ * itself. Times are in ticks. */
 struct hd_loop_found {
     _Atomic uint64_t launched; /* when the loop first waited, which ended its launch; 0: unknown */
-    /* the start of a turn that does not count as a hang, however long it lasts; 0: there is none */
+    /* when a turn started that does not count as a hang, however long it lasts; 0: there is none */
     _Atomic uint64_t ignored_turn;
     _Atomic uint64_t resumed; /* when the loop's last wait ended; 0: unknown */
     /* Start and end of the newest wait that was recognised as the loop's own only after its end. 0: no wait
      * was recognised so late yet. */
     _Atomic uint64_t waited_from, waited_to;
-    _Atomic bool lost; /* true: the recogniser no longer looks for the loop, so no turn is watched */
-    /* how often the recogniser has replaced the thread's loop by another; each time, hangs that still last
-     * become void */
+    /* true: the recogniser has stopped looking for the thread's loop, so the monitor watches no turn of this
+     * thread */
+    _Atomic bool lost;
+    /* how often the recogniser has replaced the thread's loop by another; at each replacement, hangs of the
+     * thread that still last become void */
     _Atomic uint32_t changes;
-    _Atomic bool has_evidence; /* true: a hang of 5 s is reported even before the loop is certain */
-    _Atomic bool certain;      /* true: the loop is certain */
+    /* true: there is evidence for this loop, so a hang of 5 s is reported even before the loop is certain */
+    _Atomic bool has_evidence;
+    _Atomic bool certain; /* true: the loop is certain */
 };
 
 struct hd_loop {
-    /* The members from here to ticks_are_tsc are in one cache line. A quick mark reads and writes only these
-     * and the histogram. */
-    /* the newest mark: (time in ticks) << 3 | code of the activity */
+    /* The members from here to ticks_are_tsc are in one cache line. The quick marks (the inline functions
+     * below that store a mark) use only these members and the histogram. */
+    /* the newest mark: (the mark's time in ticks) << 3 | the code of the mark's activity */
     _Alignas(64) _Atomic uint64_t word;
     _Atomic uint32_t flags; /* HD_FLAG_*: the monitor sets them, the mark clears them */
     /* The owner (the loop's thread) writes the next four members. */
-    _Atomic uint32_t depth;          /* how many loops are nested in each other now */
-    _Atomic uint64_t turn_ticks;     /* when the running turn started */
-    _Atomic uint64_t busy_ticks;     /* the sum of the lengths of all ended turns but the last */
-    _Atomic uint64_t pending_ticks;  /* the length of the last ended turn, which is not yet in the sums */
+    _Atomic uint32_t depth;      /* how many loops are nested in each other now */
+    _Atomic uint64_t turn_ticks; /* when the running turn started */
+    _Atomic uint64_t busy_ticks; /* the sum of the lengths of all ended turns but the last */
+    /* the length of the last ended turn, which busy_ticks and the histogram do not have yet */
+    _Atomic uint64_t pending_ticks;
     _Atomic uint64_t ns_per_tick_32; /* the length of a tick, in 32.32 fixed point; the monitor updates it */
     _Atomic bool ticks_are_tsc;      /* false: ticks are nanoseconds of CLOCK_MONOTONIC */
     /* No quick mark needs the members from here on, except the histogram. The owner counts in histogram[i]
      * the turns of 2^i to 2^(i+1) ns. */
     _Alignas(64) _Atomic uint64_t histogram[HD_TURN_HISTOGRAM];
     _Atomic uint64_t started_ticks; /* when the watch started */
-    /* The activity of the loop, for a loop whose ticks are nanoseconds. The word of this loop says only
-     * whether the loop runs. Its codes make each quick mark call hd_loop_mark_any. */
+    /* The activity of the newest mark, for a loop whose ticks are nanoseconds. The word of such a loop says
+     * only whether the loop runs. For such a word each quick mark calls hd_loop_mark_any, which reads the
+     * clock instead of the counter. */
     _Atomic uint8_t by_clock;
-    _Atomic uint64_t tracked_end;   /* when the tracked turn ended, in ticks; set before TRACKED is cleared */
-    _Atomic uint32_t expected;      /* how many calls of hangdog_expect_block have not ended */
+    /* when the tracked turn ended, in ticks; the mark sets this member before it clears HD_FLAG_TRACKED */
+    _Atomic uint64_t tracked_end;
+    _Atomic uint32_t expected;      /* how many blocks that hangdog_expect_block announced have not ended */
     _Atomic uint32_t *_Atomic wake; /* the monitor's futex word */
-    /* In the preload: the verdict of the wait that the thread is in, if no mark was stored at the wait's
-     * start. The verdict may become HD_WAIT_IDLE during the wait. NULL: the thread is in no wait, or a mark
-     * was stored at its start. */
+    /* In the preload: the address of the verdict of the wait that the thread is in, if no mark was stored at
+     * the wait's start. The verdict may become HD_WAIT_IDLE during the wait. NULL: the thread is in no wait,
+     * or a mark was stored at the wait's start. */
     _Atomic(const _Atomic uint8_t *) waiting;
-    _Atomic uint64_t waiting_since; /* when the wait of `waiting` started, in ticks */
+    _Atomic uint64_t waiting_since; /* when the wait started whose verdict `waiting` points to, in ticks */
     struct hd_loop_found found;
     _Atomic hd_thread_id thread; /* the owner: the thread that runs the loop */
     struct hd_frames frames;
 };
 
-/* The last three bits of hd_loop.word are a code for hangdog_activity. One bit says that the loop runs, and
- * the code 0 says that the loop waits. With these codes each mark tests as little as possible. */
+/* The last three bits of hd_loop.word are a code for hangdog_activity. The code has the bit HD_WORD_RUNNING
+ * if the loop is in a turn, and the code is 0 if the loop is in its wait. With these codes a quick mark needs
+ * one test to see whether it can handle the word. */
 #define HD_WORD_RUNNING 4u
 static inline unsigned hd_word_code(unsigned activity) {
     static const unsigned char codes[] = {
@@ -115,8 +126,8 @@ static inline unsigned hd_word_activity(uint64_t word) {
         HANGDOG_ENTRY,          HANGDOG_BEFORE_TIMERS, HANGDOG_BEFORE_SOURCES, HANGDOG_AFTER_WAITING};
     return activities[word & HD_ACTIVITY_MASK];
 }
-/* Returns whether the word has the code of HANGDOG_AFTER_WAITING, in one instruction less than a comparison.
- */
+/* Returns whether the word has the code of HANGDOG_AFTER_WAITING. This test takes one instruction less than a
+ * comparison with the code. */
 static inline bool hd_word_says_turn(uint64_t word) {
     return ((word + 1) & HD_ACTIVITY_MASK) == 0;
 }
@@ -144,8 +155,8 @@ static inline unsigned hd_loop_activity(const struct hd_loop *l, uint64_t word) 
 }
 
 /* Returns whether a mark of `activity` starts a turn, if the mark before it was of the activity `before`. A
- * turn starts at an entry, after a wait, and at the first mark after the loop was idle. If a loop starts over
- * without a wait, its turn starts at BEFORE_TIMERS. */
+ * turn starts at an entry, after a wait, and at the first running mark after the loop was idle. If the loop
+ * goes round again without a wait, the new turn starts at HANGDOG_BEFORE_TIMERS. */
 static inline bool hd_loop_turn_starts(unsigned before, unsigned activity) {
     return activity == HANGDOG_AFTER_WAITING || activity == HANGDOG_ENTRY ||
            (hd_activity_is_idle(before) && !hd_activity_is_idle(activity)) ||
@@ -161,12 +172,13 @@ static inline uint64_t hd_loop_turn_start(const struct hd_loop *l, uint64_t word
                : atomic_load_explicit(&l->turn_ticks, memory_order_relaxed);
 }
 
-/* The slow half of a mark, which calls this function only if a flag is set. The function clears the flags
- * that the mark answers. If it cleared one, it wakes the monitor. Async-signal-safe. */
+/* The slow half of a mark. A mark calls this function only if the monitor has set a flag. The function clears
+ * the flags that the mark answers. If it cleared one, it wakes the monitor. Async-signal-safe. */
 void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool running, uint64_t ticks);
 
-/* Adds to a variable that only the owner writes. So the addition needs no lock, and takes one instruction if
- * the CPU can do so. */
+/* Adds to a variable that only the loop's thread writes. No other thread can store a value between this
+ * addition's load and store, so the addition needs no lock. It takes one instruction if the CPU can add to
+ * memory. */
 #if defined(__x86_64__)
 #define HD_OWNER_ADD(field, amount) __asm__("addq %1, %0" : "+m"(field) : "er"((uint64_t)(amount)) : "cc")
 #else
@@ -176,7 +188,8 @@ void hd_loop_answer(struct hd_loop *l, uint32_t flags, bool turn_ended, bool run
 #endif
 
 static inline uint64_t hd_turn_bucket(uint64_t ns) {
-/* A compiler's built-in function returns an int, and so takes two instructions more than this assembly. */
+/* This assembly replaces the compiler's __builtin_clzll, which returns an int and therefore takes two
+ * instructions more. */
 #if defined(__x86_64__)
     uint64_t highest;
     __asm__("bsrq %1, %0" : "=r"(highest) : "r"(ns | 1) : "cc");
@@ -186,7 +199,7 @@ static inline uint64_t hd_turn_bucket(uint64_t ns) {
 #endif
 }
 
-/* Adds the last ended turn, whose length is in pending_ticks, to busy_ticks and the histogram. */
+/* Adds the last ended turn, whose length is in pending_ticks, to the sum busy_ticks and to the histogram. */
 static inline void hd_loop_turn_account(struct hd_loop *l) {
     uint64_t ticks = atomic_load_explicit(&l->pending_ticks, memory_order_relaxed);
     uint64_t ns = hd_ticks_to_ns(ticks, atomic_load_explicit(&l->ns_per_tick_32, memory_order_relaxed));
@@ -198,8 +211,8 @@ static inline void hd_loop_turn_account(struct hd_loop *l) {
 static inline __attribute__((always_inline)) void hd_loop_store(struct hd_loop *l, unsigned activity,
                                                                 uint64_t word, bool ends, uint64_t now) {
     atomic_store_explicit(&l->word, word, memory_order_release);
-    /* The fence keeps the compiler from loading the flags before it stores the word. A CPU may still do so,
-     * and therefore the monitor waits HD_SETTLE_NS. */
+    /* The fence keeps the compiler from loading the flags before it stores the word. A CPU may still load
+     * them first, and therefore the monitor lets HD_SETTLE_NS pass before it reads the word. */
     atomic_signal_fence(memory_order_seq_cst);
     uint32_t flags = atomic_load_explicit(&l->flags, memory_order_relaxed);
     if (__builtin_expect(flags != 0, 0)) {
@@ -214,15 +227,14 @@ void hd_loop_mark_at(struct hd_loop *l, unsigned activity, uint64_t now);
  * time in ticks. On the loop's thread. Async-signal-safe. */
 uint64_t hd_loop_mark_any(struct hd_loop *l, unsigned activity);
 
-/* The quick marks take some 10 ns, so each instruction counts. Each rare case is a tail call. A turn's length
- * is stored when the turn ends, and added to the sums by the mark that ends the next turn. That mark adds
- * before it reads the clock, because a CPU reads the clock only after all earlier instructions. So the
- * addition need not wait for the clock. (When the mark at the next turn's start did the addition, a mark took
- * 12.7 ns instead of 11.9.) On the loop's thread. Async-signal-safe. Each quick mark returns its time in
- * ticks. */
+/* The quick marks take some 10 ns, so each instruction counts. They handle each rare case by a tail call of
+ * hd_loop_mark_any. If a mark added the length of the turn that it ends, the addition would start only after
+ * the clock read. So the mark only stores this length, and the mark that ends the next turn adds it before it
+ * reads the clock. (When the mark at the next turn's start did the addition, a mark took 12.7 ns instead of
+ * 11.9.) Each quick mark returns its time in ticks. On the loop's thread. Async-signal-safe. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn_end(struct hd_loop *l, uint64_t old) {
     hd_loop_turn_account(l);
-    /* The fence keeps the compiler from reading the clock before the sums are stored. */
+    /* The fence keeps the compiler from reading the clock before it stores the sums. */
     atomic_signal_fence(memory_order_seq_cst);
     uint64_t now = hd_ticks_read();
     atomic_store_explicit(&l->pending_ticks, now - (old >> HD_ACTIVITY_BITS), memory_order_relaxed);
@@ -249,7 +261,8 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_after_wait(struct 
     return now;
 }
 
-/* The mark for a wait with timeout 0, at which one turn ends and the next one starts. */
+/* The mark at which one turn ends and the next one starts. The loop has no wait between the two turns, or a
+ * wait with timeout 0. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loop *l) {
     uint64_t old = atomic_load_explicit(&l->word, memory_order_relaxed);
     if (__builtin_expect(!hd_word_says_turn(old), 0)) {
@@ -260,8 +273,8 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_turn(struct hd_loo
     return now;
 }
 
-/* Stores a mark of any activity. Callers pass `activity` as a constant, so the compiler selects the function
- * of that mark. */
+/* Stores a mark of any activity. Callers pass `activity` as a constant, so the compiler selects the quick
+ * mark for that activity at compile time. */
 static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loop *l, unsigned activity) {
     return activity == HANGDOG_BEFORE_WAITING  ? hd_loop_before_wait(l)
            : activity == HANGDOG_AFTER_WAITING ? hd_loop_after_wait(l)
@@ -273,8 +286,8 @@ static inline __attribute__((always_inline)) uint64_t hd_loop_mark(struct hd_loo
 void hd_loop_enter(struct hd_loop *l);
 void hd_loop_exit(struct hd_loop *l);
 /* Sets `depth` to 1 if a loop runs but has marked no entry. So the next entry counts as an inner loop's. The
- * function hangdog_expect_block must call this one too, because the mark at the end of the expected block
- * looks like an entry. On the loop's thread. */
+ * function hangdog_expect_block must call this one before the block. The block's end is marked as an entry,
+ * so a call after it would change nothing. On the loop's thread. */
 void hd_loop_note_outer(struct hd_loop *l);
 
 /* Marks the end of a wait, if the recogniser found only after the wait's start that the wait is the loop's
@@ -291,11 +304,12 @@ static inline hd_thread_id hd_loop_thread(const struct hd_loop *l) {
     return atomic_load_explicit(&l->thread, memory_order_relaxed);
 }
 
-/* Counts a frame that the program has presented. `waited`: how many ticks the program waited for the display;
- * this time is a part of the frame. On the loop's thread. Async-signal-safe. */
+/* Counts a frame that the program has presented on the display. `waited`: how many ticks the program was
+ * blocked until the display was ready; this time is a part of the frame's time. On the loop's thread.
+ * Async-signal-safe. */
 void hd_frames_add(struct hd_loop *l, uint64_t waited);
 
-/* The state of a loop, as the monitor reads it. */
+/* The state of a loop, as the monitor reads it by hd_loop_view(). */
 struct hd_loop_view {
     bool running;
     unsigned activity;

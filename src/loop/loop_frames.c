@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts the frames of a loop. These functions run on the watched thread and are wait-free.
+ * Counts the frames that a loop presents on the display. These functions run on the watched thread and are
+ * wait-free.
  */
 #include "base/frame_times.h"
 #include "loop/loop.h"
 
-/* Adds a late frame, and counts as dropped each display refresh that came before the frame was ready. A frame
- * that comes less than half a period late does not count as late. The reason: a program that sleeps between
- * frames wakes some milliseconds late. */
+/* Adds a late display frame, and counts as dropped each refresh of the display that came before the frame was
+ * ready. A frame that is late by less than half the time between two refreshes does not count as late. The
+ * reason: a program that sleeps between frames wakes some milliseconds late. */
 static __attribute__((noinline, cold)) void add_late(struct hd_frames *f, uint64_t took_ns) {
     HD_OWNER_ADD(f->dropped, (took_ns + f->period_ns / 2) / f->period_ns - 1);
     HD_OWNER_ADD(f->hitch_ns, took_ns - f->period_ns);

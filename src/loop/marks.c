@@ -5,7 +5,7 @@
  */
 #include "loop/loop.h"
 
-/* The handle points to a struct hd_watch (watch/watch.h), whose first member is the loop. */
+/* The public handle hangdog_loop points to a struct hd_watch (watch/watch.h), which starts with the loop. */
 static inline struct hd_loop *loop_of(hangdog_loop *loop) {
     return (struct hd_loop *)(void *)loop;
 }
