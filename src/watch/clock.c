@@ -6,14 +6,15 @@
 
 #define JUMP_NS (1 * HD_NS_PER_MS)
 #define PAIR_NS (50 * HD_NS_PER_US) /* the longest time between the two readings of a pair */
-#define PAIR_TICKS 100000 /* some 30 µs; if the two readings are further apart, both are repeated */
+/* some 30 µs; if the two readings of a pair are further apart, both are repeated */
+#define PAIR_TICKS 100000
 #define PAIR_TRIES 3
 #define SLEW 1024 /* time daemons (NTP) change the clock's rate by less than one part in SLEW */
 
 void hd_clock_read(bool is_tsc, uint64_t *ticks, uint64_t *ns) {
     unsigned tries = 0;
-    /* The two readings must be of the same time. So this loop repeats them if the thread lost its CPU between
-     * them. */
+    /* The two readings must be of the same time. So this loop repeats them if they are far apart, because the
+     * thread has lost its CPU between them. */
     do {
         *ticks = is_tsc ? hd_ticks_read() : 0;
         *ns = hd_os_now_ns();
@@ -28,8 +29,8 @@ void hd_clock_start(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     atomic_store_explicit(&c->ns_per_tick_32, 1ULL << 32, memory_order_relaxed);
 }
 
-/* Returns whether the machine was suspended since the last pair. If it was, counter and clock have run
- * differently since then, by more than the error of the rate. */
+/* Returns whether the machine was suspended since the last pair. The sign of a suspend: counter and clock
+ * have since then differed by more than the error of the measured rate. */
 static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     uint64_t since_ns = ns - c->ns;
     uint64_t stamp_ns = hd_ticks_to_ns(ticks - c->ticks, c->ns_per_tick_32);

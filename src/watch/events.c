@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * There is one writer and any number of readers. The version in each struct hd_event_slot works as a sequence
- * lock. Each reader passes the number of the event that it has read last.
+ * One thread, the worker, writes events, and any number of threads read them. The version in each struct
+ * hd_event_slot works as a sequence lock. Each reader passes the number of the event that it has read last.
  */
 #include "watch/events.h"
 
@@ -20,7 +20,8 @@ void hd_events_post(struct hd_events *e, hangdog_event *event) {
     event->number = number;
     memcpy(words, event, sizeof words);
     atomic_store_explicit(&slot->version, 2 * number - 1, memory_order_relaxed);
-    /* The order is release: if a reader sees one of these words, the reader also sees the odd version. */
+    /* The memory order of these stores is release: if a reader sees one of these words, the reader also sees
+     * the odd version. */
     for (unsigned i = 0; i < HD_EVENT_WORDS; i++) {
         atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
     }
@@ -32,8 +33,8 @@ void hd_events_post(struct hd_events *e, hangdog_event *event) {
 bool hd_events_read(struct hd_events *e, hangdog_event *event) {
     uint64_t words[HD_EVENT_WORDS], newest;
     while ((newest = atomic_load_explicit(&e->newest, memory_order_acquire)) != 0) {
-        /* If the reader's number is above the newest one, it is from before a restart of Hangdog. So the
-         * reader starts at the oldest event. */
+        /* If the reader's event number is above the newest event's, it is from before a restart of Hangdog.
+         * In this case the reader starts at the oldest event that is kept. */
         uint64_t after = event->number <= newest ? event->number : 0;
         uint64_t oldest = newest > HD_EVENTS_KEPT ? newest - HD_EVENTS_KEPT : 0;
         uint64_t number = (after > oldest ? after : oldest) + 1;

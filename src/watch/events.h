@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The newest hang events since the start of Hangdog. The worker writes events and waits for no reader. Any
- * thread reads events by their numbers. These functions take no lock and allocate nothing.
+ * The newest hang events since the start of Hangdog. The worker writes events, and no reader can block it.
+ * Any thread reads events by their numbers. These functions take no lock and allocate no memory.
  */
 #ifndef HD_EVENTS_H
 #define HD_EVENTS_H

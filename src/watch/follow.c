@@ -6,21 +6,26 @@
 #include "base/hash.h"
 #include "watch/futex.h"
 
-/* The time between two checks of is_passing. In this time libc can change the ids of all threads. */
+/* The time between two checks of is_passing. In this time libc can change the user or group ids of all
+ * threads. */
 #define CHANGE_NS (2 * HD_NS_PER_MS)
 #define CHECKS_MAX 50
-/* The longest time that a thread waits for an answer. A worker that needs longer is blocked by a disk. */
+/* The longest time for which hd_follow_all blocks its caller until the monitor and the worker have answered.
+ * If the worker needs longer, a disk blocks it. */
 #define ANSWER_NS (150 * HD_NS_PER_MS)
 
 /* These variables are thread-local, because the monitor and the worker have one descriptor table each. A
  * descriptor is valid only in the table of the thread that opened it. */
 static __thread struct {
-    /* the descriptors of `status` in /proc, for the main thread and for this thread; negative: no /proc */
+    /* the descriptors of the `status` files in /proc of the main thread and of this thread; negative: the
+     * file could not be opened */
     int main_fd, own_fd;
-    uint32_t answered; /* the number of the newest request that this thread has answered */
-    bool filter;       /* the result of hd_follow_is_filter */
-    /* The hash of the main thread's credentials at the last comparison, if this thread had no more rights
-     * than the main thread. 0: this thread had more rights, or must compare again. */
+    /* the number of the newest request (hd_follow_request) that this thread has answered */
+    uint32_t answered;
+    bool filter; /* the result of hd_follow_is_filter */
+    /* The hash of the main thread's credentials at this thread's last comparison of them with its own. It is
+     * set if this thread had no more rights than the main thread. 0: this thread had more rights, or must
+     * compare again. */
     uint64_t main;
     uint64_t root[2]; /* device and inode of the root folder, as this thread read them last */
 } self;
@@ -32,13 +37,14 @@ void hd_follow_open(void) {
 
 _Atomic uint32_t hd_follow_id_changes;
 
-/* Returns true if libc may still be changing the ids of all threads. Sleeps before it returns true, so that
- * the caller can check again. After CHECKS_MAX checks it returns false. To change the ids, libc makes one
- * thread after the other do so, and ends the process if a thread lacks the right. So our threads keep their
- * rights until libc has changed our threads' ids too. libc may change the main thread's ids before theirs. */
+/* Returns true if libc may still be changing the user or group ids of all threads. Sleeps before it returns
+ * true, so that the caller can check again. After CHECKS_MAX checks it returns false. To change the ids, libc
+ * makes one thread after the other do so, and ends the process if a thread lacks the right. Hangdog's threads
+ * would lack it if they gave up rights too early. So they keep their rights until libc has changed their ids
+ * too. libc may change the main thread's ids before theirs. */
 static bool is_passing(unsigned checks, bool at_once) {
-    /* The caller has read the main thread's credentials and its own before this load. So the load also sees a
-     * change that started during those reads. */
+    /* The caller has read the credentials of the main thread and of this thread before this load. So the load
+     * also sees a change of ids that started during those reads. */
     bool changes = atomic_load(&hd_follow_id_changes) != 0;
     bool passing = checks < CHECKS_MAX && (changes || (!at_once && checks == 0));
     if (passing) {
@@ -87,7 +93,8 @@ bool hd_follow_answer(struct hd_run *r, enum hd_run_thread which, void (*confine
     if (!hd_credentials_have_root(self.root, true) && confine != NULL) {
         confine(of);
     }
-    /* 0 makes hd_follow_main compare again, because libc may have changed this thread's ids too */
+    /* 0 makes hd_follow_main compare the credentials again, because libc may have changed this thread's ids
+     * too */
     self.main = 0;
     bool failed = hd_follow_main(true) != 0;
     atomic_store(answer, number << 1 | (uint32_t)failed);

@@ -10,13 +10,13 @@
 
 #include "base/types.h"
 
-/* Waits while *word equals `value`, at most until `until_ns` on CLOCK_MONOTONIC. */
+/* Blocks the calling thread while *word equals `value`, at most until `until_ns` on CLOCK_MONOTONIC. */
 void hd_futex_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t until_ns);
 
-/* Wakes all threads that wait for a change of *word. */
+/* Wakes all threads that sleep until *word changes. */
 void hd_futex_wake_all(_Atomic uint32_t *word);
 
-/* Adds one to *word, and wakes one thread that waits for a change of it. */
+/* Adds one to *word, and wakes one thread that sleeps until *word changes. */
 void hd_futex_add_and_wake(_Atomic uint32_t *word);
 
 #endif

@@ -6,7 +6,8 @@
 #include "os/os.h"
 #include "watch/futex.h"
 
-/* the longest time that a thread waits for another thread's request, or for the worker */
+/* the longest time that a thread is blocked until another thread's request is over, and again until the
+ * worker takes its own request */
 #define PATIENCE_NS (2 * HD_NS_PER_S)
 
 static void set_phase(struct hd_live_request *q, enum hd_live_phase phase) {
@@ -41,8 +42,8 @@ long hd_live_request_send(struct hd_live_request *q, _Atomic uint32_t *worker_wa
         set_phase(q, HD_LIVE_FREE);
         return -ETIMEDOUT;
     }
-    /* This call has no time limit, because the worker now writes into the caller's buffer. The worker waits
-     * for no disk while it writes there. */
+    /* This call has no time limit, because the worker now writes into the caller's buffer. No disk can block
+     * the worker while it writes there. */
     hd_futex_wait_while(&q->phase, HD_LIVE_TAKEN, UINT64_MAX);
     long result = q->result;
     set_phase(q, HD_LIVE_FREE);

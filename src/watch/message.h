@@ -16,8 +16,8 @@
 enum hd_message_type {
     HD_MSG_TRACK,  /* the worker is to follow this turn from here on */
     HD_MSG_SAMPLE, /* a struct hd_capture and its stack bytes follow the message */
-    /* Like SAMPLE, but the thread answered the monitor's request late. The monitor's later requests had no
-     * answer, so this one sample stands for all of them since its at_ns. */
+    /* Like SAMPLE, but the thread answered the monitor's request for its stack late. The monitor's later
+     * requests had no answer. So this one sample stands for all samples since its at_ns. */
     HD_MSG_LATE,
     HD_MSG_OPEN,   /* the turn has reached its threshold: now it is a hang */
     HD_MSG_END,    /* the hang has ended */
@@ -26,30 +26,35 @@ enum hd_message_type {
     HD_MSG_DRY, /* like SAMPLE, but the sample is dry: it makes memory present before the first real sample */
     HD_MSG_CERTAIN, /* the loop is certain: the worker publishes its deferred reports */
     HD_MSG_WAITS,   /* the worker is to call hd_recogniser.judge, because the recogniser has work */
-    /* The process was over its CPU limit. Unless a hang is open, the worker starts a profile of the thread
-     * that used most CPU time. */
+    /* The process was over its CPU limit in one period of CPU measurement. Unless a hang lasts now, the
+     * worker starts a profile of the thread that used most CPU time. */
     HD_MSG_CPU_START,
-    HD_MSG_CPU_SAMPLE, /* like SAMPLE, but of the thread channel.cpu_thread, which has a watch */
+    /* like SAMPLE, but the sample is of the thread channel.cpu_thread, which has a watch */
+    HD_MSG_CPU_SAMPLE,
     /* The worker is to read the stack of the thread channel.cpu_thread, if the thread is blocked. This thread
      * has no watch, so the monitor cannot sample it. */
     HD_MSG_CPU_READ,
-    /* the process was over its CPU limit for a second period: the worker writes a report of the profile */
+    /* the process was over its CPU limit in the next period of CPU measurement too: the worker writes a
+     * report of the profile */
     HD_MSG_CPU_REPORT,
-    /* the process was below its CPU limit in the second period: the worker drops the profile */
+    /* the process was below its CPU limit in the next period of CPU measurement: the worker drops the profile
+     */
     HD_MSG_CPU_DROP,
     HD_MSG_STOP, /* the last message: the worker finishes */
 };
 
-/* The cost of watching, when the message was sent. */
+/* The cost of Hangdog's work up to the time of the message. */
 struct hd_message_cost {
-    /* the cost of all captures of the loop's thread so far; only its pause_max_ns is of this turn */
+    /* the cost of all captures of the loop's thread so far; the member pause_max_ns is only for this turn */
     struct hd_capture_cost captures;
     uint64_t cpu_ns;      /* the CPU time that the monitor thread has used so far */
-    uint64_t late_max_ns; /* the longest time by which a look in this turn was late */
-    bool degraded; /* samples are rarer than the settings say, because the monitor is over its budget */
+    uint64_t late_max_ns; /* the longest delay of a look in this turn */
+    /* true: the monitor takes fewer samples than the settings say, because it is over its budget for CPU time
+     * and pauses */
+    bool degraded;
 };
 
-/* The scheduling statistics of the loop's thread. */
+/* The kernel's scheduling statistics of the loop's thread. */
 struct hd_message_sched {
     bool known;
     uint64_t at_ns; /* when `sched` was read; set only in a TRACK message */
@@ -59,20 +64,22 @@ struct hd_message_sched {
 struct hd_message {
     uint8_t type;  /* enum hd_message_type */
     uint8_t loop;  /* the slot of the watch that the message is about */
-    uint8_t state; /* hangdog_state of the program; set with TRACK and OPEN */
-    /* hangdog_activity of the loop; set with TRACK and OPEN; HANGDOG_EXIT if the turn has ended already */
+    uint8_t state; /* hangdog_state of the program; set in TRACK and OPEN messages */
+    /* hangdog_activity of the loop; set in TRACK and OPEN messages; HANGDOG_EXIT if the turn has ended
+     * already */
     uint8_t activity;
-    /* The generation of the watch that the message is about. When the worker reads the message, the slot may
-     * have another watch. */
+    /* The generation of the watch that the message is about. By the time that the worker reads the message,
+     * the slot may have another watch. */
     uint32_t generation;
-    hd_thread_id thread;  /* the loop's thread; set with TRACK */
-    uint64_t at_ns;       /* when the message's event happened; with TRACK: when the turn started */
-    uint64_t start_ticks; /* when the turn started; set with SAMPLE and OPEN, to identify the turn */
-    uint64_t duration_ns; /* how long the turn has lasted; set with TRACK, OPEN and the turn's end */
+    hd_thread_id thread;  /* the loop's thread; set in a TRACK message */
+    uint64_t at_ns;       /* when the message's event happened; in a TRACK message: when the turn started */
+    uint64_t start_ticks; /* when the turn started; set in SAMPLE and OPEN messages, to identify the turn */
+    /* how long the turn has lasted; set in TRACK and OPEN messages, and in the message of the turn's end */
+    uint64_t duration_ns;
     uint64_t excluded_ns, threshold_ns;
     uint64_t process_cpu_ns; /* CPU time of the process when the turn had lasted duration_ns; 0: not known */
-    /* The statistics of the loop's thread. With TRACK they are from the monitor's first look at the turn.
-     * With END, FRAME and FORGET they are from the turn's end. */
+    /* The scheduling statistics of the loop's thread. In a TRACK message they are from the monitor's first
+     * look at the turn. In END, FRAME and FORGET messages they are from the turn's end. */
     struct hd_message_sched thread_sched;
     struct hd_message_cost cost;
 };

@@ -16,14 +16,14 @@ struct hd_ports {
     /* set by the preload; all members are NULL if the program marks its loops itself */
     struct hd_recogniser recogniser;
     /* The worker calls this function, which is hd_fatal_marker_update. It is NULL under a runner, because the
-     * runner reads the record when the process dies. */
+     * runner needs no fatal marker: it learns from the record that the process died in a hang. */
     void (*fatal_marker)(struct hd_publisher *p, struct hd_turn *turn, bool over);
     /* The worker calls this function, which is hd_live_answer. It is NULL in the preload, because there no
      * thread of the program requests a live report. */
     void (*live)(struct hd_worker *worker);
-    /* The monitor calls this function just before the monitor and the worker end, if one of them cannot give
-     * up a right. It is a right that the main thread has given up. `filtered`: true if a seccomp filter of
-     * the main thread is the reason. */
+    /* The monitor calls this function if it or the worker cannot give up a right that the main thread has
+     * given up. Just after this call both of them end. `filtered`: true if a seccomp filter of the main
+     * thread is the reason. */
     void (*exceeds)(bool filtered);
 };
 

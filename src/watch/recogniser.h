@@ -23,11 +23,11 @@ struct hd_loop_verdict {
     } word;
 };
 
-/* The worker's tools with which the recogniser finds the verdict of a wait. */
+/* The worker's tools for unwinding a stack, with which the recogniser finds the verdict of a wait. */
 struct hd_stack_tools {
     struct hd_unwinder *unwinder;
     struct hd_modules *modules;
-    struct hd_frame *frames; /* a buffer for `frames_max` frames */
+    struct hd_frame *frames; /* a buffer for `frames_max` stack frames */
     uint32_t frames_max;
     int proc_fd; /* the descriptor of /proc/self */
     bool ending; /* true: Hangdog is stopping, so this is the last call of `judge` */
@@ -36,18 +36,18 @@ struct hd_stack_tools {
 };
 
 /* The worker's message to the recogniser about a sample in which the loop's thread was blocked. If `in_turn`
- * is true, the recogniser answers by `epoll`. */
+ * is true, the recogniser stores its answer in `epoll`. */
 struct hd_blocked {
     uint64_t sp;    /* the thread's stack pointer */
-    uint32_t depth; /* the number of frames on the thread's whole stack */
-    /* True: the worker asks whether the thread may belong to a thread pool. In the pool, one thread at a time
+    uint32_t depth; /* the number of stack frames on the thread's whole stack */
+    /* True: the worker asks whether the thread may belong to a thread pool in which one thread at a time
      * serves the loop's epoll instance. */
     bool in_turn;
-    /* The recogniser's answer: the descriptor of that epoll instance. -1: the recogniser knows no thread pool
-     * to which the thread may belong. */
+    /* The recogniser's answer: the descriptor of the pool's epoll instance. -1: the recogniser knows no
+     * thread pool to which the thread may belong. */
     int32_t epoll;
-    /* False in the worker's first call. The worker calls again with true if another thread serves the loop
-     * while this thread is blocked. */
+    /* False in the worker's first message about this blocked thread. If another thread serves the loop while
+     * this thread is blocked, the worker sends a second message, in which this member is true. */
     bool served;
 };
 
@@ -58,8 +58,8 @@ struct hd_recogniser {
     bool (*due)(void *ctx, uint64_t now_ns);
     /* Finds the verdicts of new waits. On the worker thread. */
     void (*judge)(void *ctx, const struct hd_stack_tools *tools);
-    /* Takes the facts about a blocked thread. If `in_turn` is true, answers by `epoll`. On the worker thread.
-     */
+    /* Takes the facts about a blocked thread. If how->in_turn is true, stores the answer in how->epoll. On
+     * the worker thread. */
     void (*blocked)(void *ctx, const struct hd_loop *loop, struct hd_blocked *how);
     void *ctx;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A ring entry is a head of 16 bytes and its content, padded to a multiple of 16 bytes. An entry that does
- * not fit in front of the ring's end goes to the ring's start. A padding entry then fills the space at the
- * end.
+ * not fit in front of the ring's end goes to the ring's start. In this case a padding entry fills the space
+ * in front of the ring's end.
  */
 #include "watch/ring.h"
 

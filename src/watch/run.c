@@ -6,8 +6,8 @@
 #include "watch/futex.h"
 
 /* A forked child starts with its parent's values of these static variables. So the phase is valid only in the
- * process `pid`. The phase and `pid` change in one atomic step. So if two threads of a child start Hangdog at
- * one time, the second one sees the change by the first. */
+ * process with the number `pid`. The phase and `pid` change in one atomic step. So if two threads of a child
+ * start Hangdog at one time, the second one sees the change by the first. */
 static union {
     _Atomic uint64_t both;
     struct {
@@ -71,7 +71,7 @@ int hd_run_start_change(bool starts, uint64_t until_ns) {
             if (!starts) {
                 return HD_PHASE_RUNNING;
             }
-            /* another thread has started a run, so this call keeps that run */
+            /* another thread has started a run in the meantime, so this call keeps that run */
             hd_run_end_change(HD_PHASE_RUNNING);
         }
     }

@@ -2,8 +2,8 @@
  *
  * The state of Hangdog in a process from a start to the next stop, called a run. The program's threads, the
  * monitor and the worker share this state. It is in one mapping, which the kernel wipes in forked children.
- * During a hang neither the monitor nor the worker allocates, or takes a lock that the watched thread may
- * have taken.
+ * During a hang neither the monitor nor the worker allocates memory, or takes a lock that the watched thread
+ * may have taken.
  */
 #ifndef HD_RUN_H
 #define HD_RUN_H
@@ -18,10 +18,10 @@
 #include "watch/settings.h"
 #include "watch/watch.h"
 
-/* The longest time that one public call waits in all: first for other public calls, then for the monitor or
- * the worker. */
+/* The longest time that one call of the public API is blocked in all. Other such calls may block it first,
+ * then the monitor or the worker. */
 #define HD_CALL_NS (90 * HD_NS_PER_MS)
-/* The longest time that a call waits until the monitor and the worker have opened their files. */
+/* The longest time that a call is blocked until the monitor and the worker have opened their files. */
 #define HD_READY_NS (20 * HD_NS_PER_MS)
 
 enum hd_run_thread {
@@ -30,14 +30,14 @@ enum hd_run_thread {
     HD_RUN_THREADS
 };
 
-/* How Hangdog stops. */
+/* The stop of Hangdog: who wants it, and which steps of it are done. */
 struct hd_channel_stop {
     /* true: Hangdog is to stop. The program sets this member; the monitor sets it before it calls
      * ports.exceeds. */
     _Atomic bool requested;
-    _Atomic bool at_exit; /* true: the stop comes from the end of the process */
-    /* True once the monitor closes all watches. A thread that adds a watch later must take the watch back
-     * itself. */
+    _Atomic bool at_exit; /* true: Hangdog stops because the process ends */
+    /* True once the monitor closes all watches for the stop. A thread that adds a watch later must take the
+     * watch back itself, because the monitor does not see that watch. */
     _Atomic bool watches_closed;
     _Atomic bool worker_left; /* true: the call that stops Hangdog returned before the worker had finished */
     _Atomic uint32_t worker_done; /* a futex word: 0, and 1 once the worker has finished */
@@ -46,7 +46,7 @@ struct hd_channel_stop {
 /* The state that the program sets by the public functions. */
 struct hd_channel_program {
     _Atomic uint32_t state;  /* hangdog_state */
-    _Atomic uint32_t paused; /* how many calls of hangdog_pause are not yet resumed */
+    _Atomic uint32_t paused; /* how many calls of hangdog_pause have had no hangdog_resume yet */
     struct hd_background background;
     _Atomic bool limits_changed; /* true: a threshold or the interval has changed; the monitor clears it */
 };
@@ -63,7 +63,8 @@ struct hd_channel_threads {
 struct hd_channel_follow {
     _Atomic uint32_t requests; /* how many requests the program's threads have made so far */
     /* Futex words, one for the monitor and one for the worker. Each is twice the number of the newest request
-     * that its thread has answered. One is added if the thread still has more rights than the main thread. */
+     * that its thread has answered. It is one more if this thread still has more rights than the main thread.
+     */
     _Atomic uint32_t answered[HD_RUN_THREADS];
 };
 
@@ -83,8 +84,8 @@ struct hd_channel {
     _Atomic uint32_t open_loop; /* the slot of the watch whose turn started at open_start_ns */
     /* the descriptor of settings.kept_file in the worker's descriptor table, plus 1; 0: there is none */
     _Atomic int kept_fd;
-    /* The thread that used most CPU time. The monitor samples it. HD_THREAD_ID_NONE: the monitor samples no
-     * thread for its CPU time. */
+    /* The thread that used most CPU time when the process was over its CPU limit. The monitor samples it if
+     * it has a watch. HD_THREAD_ID_NONE: the monitor samples no thread for its CPU time. */
     _Atomic hd_thread_id cpu_thread;
 
     struct hd_live_request live;
@@ -92,8 +93,8 @@ struct hd_channel {
     struct hd_ring ring;
 };
 
-/* The order of members matters: the next start zeroes all members before watches.entering, and none from
- * watches.entering on. */
+/* The order of members matters: the next start of Hangdog zeroes all members before watches.entering, and
+ * none from watches.entering on. */
 struct hd_run {
     struct hd_settings settings;
     struct hd_ports ports;
@@ -106,8 +107,8 @@ struct hd_run {
     _Atomic uint32_t alive;
 };
 
-/* The first bytes of the mapping, by which `hangdog top` finds the run in another process. `hangdog top`
- * refuses a run whose structs have other sizes than in its own build. */
+/* The first bytes of the run's mapping, by which `hangdog top` finds the run in another process. `hangdog
+ * top` refuses a run whose structs have other sizes than in its own build. */
 struct hd_run_place {
     uint64_t magic;
     uint64_t run; /* the address of struct hd_run */
@@ -135,28 +136,31 @@ void hd_run_set(struct hd_run *r);
  * seccomp filter. */
 bool hd_run_is_alive(void);
 
-/* Waits until no other thread is starting or stopping Hangdog, and reserves the next start or stop for the
- * calling thread. Returns the phase before the call. Returns -EBUSY if another thread is still not finished
- * at `until_ns`. Returns -EALREADY if `starts` is true and Hangdog is running. */
+/* Blocks the calling thread until no other thread is starting or stopping Hangdog, and reserves the next
+ * start or stop for the calling thread. Returns the phase before the call. Returns -EBUSY if another thread
+ * is still starting or stopping Hangdog at `until_ns`. Returns -EALREADY if `starts` is true and Hangdog is
+ * running. */
 int hd_run_start_change(bool starts, uint64_t until_ns);
-/* Ends the start or stop: stores the phase `now`, and lets other threads start or stop. */
+/* Ends the start or stop that the calling thread has reserved: stores the phase `now`, and lets other threads
+ * start or stop Hangdog. */
 void hd_run_end_change(enum hd_run_phase now);
 
 /* Returns whether `r` is running, and no thread is stopping it. */
 bool hd_run_has(const struct hd_run *r);
-/* Waits until no thread is starting or stopping Hangdog, at most until `until_ns`. */
+/* Blocks the calling thread until no thread is starting or stopping Hangdog, at most until `until_ns`. */
 void hd_run_wait_changed(uint64_t until_ns);
 
 /* ---- waking and waiting --------------------------------------------------------------------- */
 
 /* Wakes the monitor. Any thread; async-signal-safe. */
 void hd_run_wake(struct hd_run *r);
-/* Waits until the monitor and the worker have their own descriptor tables and have opened their files. Waits
- * at most HD_READY_NS, and not beyond `until_ns`. Without this call, a program that first changes its root
- * folder or gives up rights could keep the two threads from opening their files. */
+/* Blocks the calling thread until the monitor and the worker have their own descriptor tables and have opened
+ * their files. Returns after HD_READY_NS or at `until_ns` even if they have not. Without this call, a program
+ * that soon changes its root folder or gives up rights could keep the two threads from opening their files.
+ */
 void hd_run_wait_ready(struct hd_run *r, uint64_t until_ns);
-/* Stores that the calling thread, the monitor or the worker, has opened its files. Wakes a thread that waits
- * for this in hd_run_wait_ready(). */
+/* Stores that the calling thread, the monitor or the worker, has opened its files. Wakes a thread that is
+ * blocked in hd_run_wait_ready(). */
 void hd_run_is_ready(struct hd_run *r);
 
 #endif

@@ -43,8 +43,8 @@ static size_t block_bytes(const struct hd_watch_table *t) {
     return HD_BLOCK_LOOPS * (sizeof(struct hd_watch) + t->monitor_bytes);
 }
 
-/* Frees the thread memory that earlier watches have left in their slots, if no later watch took it. The
- * monitor is the only other reader of that memory, and has ended. */
+/* Frees the thread memory that earlier watches have left in their slots, if no later watch took it. No other
+ * thread reads that memory now, because only the monitor did, and it has ended. */
 static void give_left_memory(struct hd_watch_table *t) {
     for (unsigned i = 0, n = atomic_load(&t->slots); i < n; i++) {
         void *memory = atomic_load(&hd_watch_at(t, i)->left);
@@ -61,8 +61,8 @@ void hd_watch_clear_all(struct hd_watch_table *t) {
     }
 }
 
-/* Allocates the block of slot `i`, unless a thread has done so already. Returns false if there is no memory.
- */
+/* Allocates the block of slot `i`, unless a thread has done so already. Returns false if memory for the block
+ * cannot be allocated. */
 static bool have_block(struct hd_watch_table *t, unsigned i) {
     if (i < HD_BLOCK_LOOPS || atomic_load(&t->more[i / HD_BLOCK_LOOPS - 1]) != NULL) {
         return true;

@@ -52,8 +52,8 @@ static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
 }
 
-/* Gives the calling thread the memory with which it answers a signal. A second watch of a thread needs no
- * memory, because the signal handler uses the memory of the first watch. */
+/* Gives the calling thread the memory that it uses when it answers the monitor's signals. A second watch of a
+ * thread needs no memory, because the signal handler uses the memory of the first watch. */
 static bool enter_thread(struct hd_watch *w) {
     size_t bytes = hd_capture_thread_bytes();
     const struct hd_mailbox *other = hd_capture_own_mailbox();
@@ -95,8 +95,8 @@ static void start_loop(struct hd_run *r, struct hd_watch *w, uint64_t start_ns) 
     w->loop.frames.period_ns = r->settings.frame_period_ns;
 }
 
-/* Takes the new watch back if the monitor has closed all watches already and will not see the new one.
- * Returns true if it took the watch back. */
+/* Takes the new watch back if the monitor has already closed all watches for a stop, because the monitor will
+ * not see the new one. Returns true if it took the watch back. */
 static bool take_back(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = HD_WATCH_NEW;
     if (!atomic_load(&r->channel.stop.watches_closed) ||
@@ -150,8 +150,8 @@ void hd_watch_wait_open(struct hd_run *r, struct hd_watch *w) {
     }
 }
 
-/* Waits until the monitor has closed the watch, and no longer uses its mailbox. Returns false if that takes
- * longer than HD_CALL_NS. */
+/* Blocks the calling thread until the monitor has closed the watch, and no longer uses its mailbox. Returns
+ * false if the monitor needs longer than HD_CALL_NS. */
 static bool wait_closed(struct hd_run *r, struct hd_watch *w) {
     uint32_t use = atomic_load(&w->use);
     while (use == HD_WATCH_NEW || use == HD_WATCH_ON) {
@@ -168,7 +168,7 @@ static void remove_watch(struct hd_run *r, struct hd_watch *w) {
     /* False: the handle is from before a restart of Hangdog, and the slot now has a watch of another thread.
      */
     bool is_ours = is_this_thread(hd_loop_thread(&w->loop));
-    /* read before the watch is closed, because then the slot may get another watch */
+    /* read before the watch is closed, because a closed watch's slot may get another watch */
     void *memory = w->thread_memory;
     if (!is_ours || wait_closed(r, w)) {
         give_left_over();
@@ -179,7 +179,7 @@ static void remove_watch(struct hd_run *r, struct hd_watch *w) {
         return; /* the signal handler uses `memory` at this moment, so `memory` is never freed */
     }
     /* The slot's next watch takes this memory. If an earlier watch has left memory in the slot, no thread
-     * uses that, and it is freed here. */
+     * uses that memory, and this thread frees it. */
     memory = atomic_exchange(&w->left, memory);
     if (memory != NULL) {
         hd_os_memory_give(memory, hd_capture_thread_bytes());
