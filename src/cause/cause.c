@@ -14,7 +14,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 /* Returns the kind of cause with the most time; of kinds with equal time, the first one in words.def. Ignores
  * HD_CAUSE_GC, because hd_cause_decide compares a garbage collector's whole time: the time that the collector
- * ran or waited. */
+ * ran, or waited for its helper threads. */
 static enum hd_cause_kind most_of(const struct hd_cause_sums *s) {
     enum hd_cause_kind kind = HD_CAUSE_UNKNOWN;
     for (int i = HD_CAUSE_KINDS - 1; i >= 0; i--) {
@@ -29,7 +29,7 @@ static bool is_half_of_cpu(const struct hd_cause_sums *s, enum hd_cause_kind kin
     return s->ran_ns[kind] > s->ns[HD_CAUSE_CPU] / 2;
 }
 
-/* Fills *out for a cause that is code on a CPU, such as a toolkit's drawing. `ns`: the time of that code. */
+/* Fills *out for a cause that is code on a CPU, such as a toolkit's drawing. `ns`: how long that code ran. */
 static void decide_ran(const struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t ns,
                        struct hd_cause *out, struct hd_text *t) {
     out->kind = (uint8_t)kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decides the cause of a hang: the kind of work or wait that has most of the turn's time. Pure: no
+ * Decides the cause of a hang: the kind of work, or of blocking, that took most of the turn's time. Pure: no
  * allocation, no system call.
  */
 #ifndef HD_CAUSE_H
@@ -9,22 +9,23 @@
 #include "cause/probe_context.h"
 #include "cause/weighing.h"
 
-/* The largest number of threads in a deadlock; a longer ring of waits is not reported. */
+/* The largest number of threads in a deadlock; Hangdog does not report a deadlock of more threads. */
 #define HD_DEADLOCK_MAX 8
 
 struct hd_cause {
     uint8_t kind;          /* enum hd_cause_kind */
     double share;          /* the cause's part of the turn's time, from 0 to 1 */
-    int32_t syscall_nr;    /* the system call of the wait that the sentence names */
-    char path[64];         /* base name of the file that the call works on; may lack a NUL */
-    char peer[64];         /* name or address of the peer; may lack a NUL */
+    int32_t syscall_nr;    /* the blocked system call that the sentence names */
+    char path[64];         /* base name of the file that this call works on; may lack a NUL */
+    char peer[64];         /* name or address of the peer that the thread waited for; may lack a NUL */
     int32_t child_pid;     /* process id of the child that the thread waited for; 0: none */
     uint64_t run_delay_ns; /* the time that the thread waited for a CPU */
     uint64_t throttled_ns, major_faults;
-    /* For each resource in enum hd_pressure: how long some task of the control group waited for it. */
+    /* For each resource in enum hd_pressure: how long some task of the process's control group waited for the
+     * resource while Hangdog tracked the turn. */
     uint64_t stall_ns[HD_PRESSURES];
-    /* The memory that the control group uses, and its limit, in bytes. Both are 0 if the group has no
-     * limit. */
+    /* The memory that the process's control group uses, and the group's memory limit, in bytes. Both are 0 if
+     * the group has no limit. */
     uint64_t memory_used, memory_limit;
     uint64_t lock_address;
     int32_t lock_owner_tid;

@@ -32,7 +32,7 @@ void hd_cause_say_ring(struct hd_cause *c) {
 bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
     int32_t on_ring = tid;
     uint32_t n = 0;
-    /* If the waits lead into a ring, thread `on_ring` is on the ring after `count` steps. */
+    /* If `edges` lead from `tid` into a ring, `on_ring` is a thread of that ring after `count` edges. */
     for (uint32_t i = 0; i < count && on_ring != 0; i++) {
         on_ring = owner_of(edges, count, on_ring);
     }

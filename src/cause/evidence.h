@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The facts of one sample that show why the thread hangs. The worker reads these facts from /proc, and rows.c
- * finds the cause by them.
+ * The facts of one sample that show why the watched thread hangs. The worker reads these facts from /proc,
+ * and rows.c finds the cause by them.
  *
  * A sample has one kind of evidence, which depends on the object that the thread waits for. A peer or a child
  * may be known in addition, so struct hd_probe has separate members for them.
@@ -23,18 +23,20 @@ enum hd_fd_kind {
     HD_FD_EVENT,
     HD_FD_TTY,
     HD_FD_OTHER,
-    /* A pidfd. No sentence names this kind, because a wait for a pidfd counts as a wait for a child. */
+    /* A pidfd. No sentence names this kind, because a thread that waits for a pidfd counts as one that waits
+     * for a child. */
     HD_FD_PROCESS
 };
 
-/* The garbage collector that the thread is in, if any. */
+/* The garbage collector that runs, or waits, in the sampled thread, if any. */
 enum hd_collector {
     HD_COLLECTOR_NONE,
     HD_COLLECTOR_PYTHON,
     HD_COLLECTOR_V8
 };
 
-/* The kind of evidence. The kind says which member of the union in struct hd_evidence is valid. */
+/* The kind of evidence that a sample has. The kind says which member of the union in struct hd_evidence is
+ * valid. */
 enum hd_evidence_kind {
     HD_EVIDENCE_NONE,
     /* the thread runs a toolkit's code; `name` is valid, but no member of the union */
@@ -44,7 +46,7 @@ enum hd_evidence_kind {
 };
 
 /* The descriptor that the thread's call works on. If the call waits for a set of descriptors: the one that
- * most likely explains the wait. */
+ * most likely explains why the thread is blocked. */
 struct hd_descriptor_seen {
     uint8_t kind; /* enum hd_fd_kind */
     /* The inode of the socket or pipe, or the id of a pidfd's process. 0: none or unknown, or the set that
@@ -61,7 +63,8 @@ struct hd_lock_seen {
     uint8_t kind;     /* enum hd_lock_kind */
     bool gil;         /* true: the lock is Python's global interpreter lock */
     bool ownable;     /* true: a lock of this kind stores its owner */
-    bool owned;       /* true once a sample of this wait has found that the lock's owner is a living thread */
+    /* true once a sample of this blocked call has found that the lock's owner is a living thread */
+    bool owned;
 };
 
 struct hd_evidence {
@@ -81,7 +84,7 @@ _Static_assert(sizeof(struct hd_lock_seen) >= sizeof(struct hd_descriptor_seen),
 /* The child process that a thread waits for. */
 struct hd_child_seen {
     int32_t pid; /* process id of the child; 0: none, or unknown */
-    bool alive;  /* true: hd_child_find has found a child that may be the reason for the wait */
+    bool alive;  /* true: hd_child_find has found a child that the thread may be waiting for */
     /* True: the thread's call is a vfork, which returns once the child has called exec or has ended. */
     bool vforked;
     char name[16]; /* name of the child's main thread (comm); empty: unknown */
@@ -95,24 +98,24 @@ struct hd_peer_seen {
     char name[64];       /* name or address of the peer's socket; empty: unknown */
 };
 
-/* The facts of one sample. */
+/* The facts of one sample that show why the watched thread is not in its loop's wait. */
 struct hd_probe {
     uint64_t for_ns; /* the time that the sample stands for, from this sample to the next one */
     uint64_t cpu_ns; /* by how much the thread's CPU time grew from this sample to the next one */
-    /* by how much the thread's total wait for a CPU grew from this sample to the next one */
+    /* by how much the thread's total time of waiting for a CPU grew from this sample to the next one */
     uint64_t delay_ns;
     int32_t syscall_nr; /* HD_SYSCALL_NONE: the thread is in no system call */
     uint8_t state;      /* enum hd_run_state */
     uint8_t collector;  /* enum hd_collector */
     /* True: the turn is no hang, because the user works with a child in the terminal, or another thread
-     * serves the loop. */
+     * handles the loop's events now. */
     bool not_a_hang;
     struct hd_child_seen child;
     struct hd_evidence evidence;
     struct hd_peer_seen peer;
 };
 
-/* These functions accept evidence of any kind. They return 0 where the evidence lacks the value. */
+/* These functions accept evidence of any kind. Each returns 0 if the evidence does not contain its value. */
 
 enum hd_fd_kind hd_evidence_fd_kind(const struct hd_probe *p);
 

@@ -20,7 +20,8 @@ void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules
                                  uint64_t in_libc);
 
 /* Fills *out from capture `c` of thread `tid` and from the frames of the thread's stack. `turn_ns`: start of
- * the turn (CLOCK_MONOTONIC). The times in *out become 0; the caller sets them later. */
+ * the turn (CLOCK_MONOTONIC). The members for_ns, cpu_ns and delay_ns of *out become 0; the caller sets them
+ * later. */
 void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                    const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out);
 

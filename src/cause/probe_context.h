@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process that a probe reads: its files in /proc, its modules, and the functions to look for on its
- * stacks.
+ * The process that Hangdog reads to fill a probe: its files in /proc, its modules, and the functions to look
+ * for on its stacks.
  */
 #ifndef HD_PROBE_CONTEXT_H
 #define HD_PROBE_CONTEXT_H
@@ -17,13 +17,13 @@ enum hd_pressure {
     HD_PRESSURES
 };
 
-/* There is one context for each process that is read. Only one thread uses a context. */
+/* There is one context for each process that Hangdog reads. Only one thread uses a context. */
 struct hd_probe_context {
     int proc_fd; /* descriptor of the process's folder in /proc */
     int mem_fd;  /* descriptor of the process's file /proc/PID/mem */
     int pid;
-    /* Converts `tid`, a thread id of the process's PID namespace, to our PID namespace. NULL: both are the
-     * same namespace. */
+    /* Converts `tid`, a thread id in the process's PID namespace, to the id in Hangdog's own PID namespace.
+     * NULL: both are the same namespace. */
     int (*thread_called)(void *arg, int tid);
     void *thread_arg;
     struct hd_modules *modules;
@@ -35,8 +35,9 @@ struct hd_probe_context {
     uint32_t descriptor_tid;
     /* Bit N is set: in libc's thread descriptor, 64-bit word N points to the descriptor itself. */
     uint32_t descriptor_self;
-    /* Descriptors of the control group's files; negative: the kernel has no such file. hd_probe_context_init
-     * opens all of them, hd_probe_context_init_other only throttled_fd. */
+    /* Descriptors of the files of the process's control group; negative: there is no such file.
+     * hd_probe_context_init opens all these files. For another process, hd_probe_context_init_other opens
+     * only the file of throttled_fd. */
     int throttled_fd, pressure_fd[HD_PRESSURES], memory_used_fd, memory_limit_fd;
 };
 

@@ -4,10 +4,10 @@
 #include "cause/sentence.h"
 #include "os/syscall_table.h"
 
-/* A sample of a blocked thread, with values that several rows read. */
+/* A sample of a blocked thread, with values that several rows of the table of causes read. */
 struct blocked {
     const struct hd_probe *probe;
-    enum hd_wait wait; /* the class of object that the call waits for */
+    enum hd_wait wait; /* the class of object that the thread's system call waits for */
     enum hd_fd_kind fd;
     bool uninterruptible;
     bool reply; /* the thread waits for the reply of another process */
@@ -17,10 +17,10 @@ struct blocked {
 struct said {
     const struct hd_cause_sums *sums;
     enum hd_cause_kind kind;
-    bool ran;     /* true: the sentence is about code on a CPU; false: about waits */
-    bool several; /* true: other waits than the one in `best` had a part of the cause's time */
+    bool ran;     /* true: the sentence is about code on a CPU; false: about blocked calls */
+    bool several; /* true: the cause's time includes blocked calls other than the one in `best` */
     const struct hd_cause_best *best;
-    const struct hd_probe *probe; /* the sample of the wait that the sentence names */
+    const struct hd_probe *probe; /* a sample of the blocked call that the sentence names */
 };
 
 static bool never(const struct blocked *b) {
@@ -89,7 +89,7 @@ static void say_lock(struct hd_text *t, const struct said *c) {
 /* ---- gc ----------------------------------------------------------------------------------------- */
 
 /* V8's collector takes locks to wait for its helper threads. In Python's collector, only a finalizer of the
- * program takes a lock, so a wait for a lock in that collector counts as HD_CAUSE_LOCK. */
+ * program takes a lock. So the time for which that collector waits for a lock counts as HD_CAUSE_LOCK. */
 static bool waits_for_collector(const struct blocked *b) {
     return waits_for_lock(b) && b->probe->collector == HD_COLLECTOR_V8;
 }
@@ -110,8 +110,8 @@ static bool is_stream(enum hd_fd_kind fd) {
 }
 
 /* True: the thread waits for its own memory, to copy bytes from or to a socket or pipe. The memory is in
- * swap, or in a mapped file that is not read yet. The caller must have checked that no signal can end the
- * wait. Otherwise the thread may wait for the other end of the socket or pipe. */
+ * swap, or in a mapped file that is not read yet. The caller must have checked that no signal can wake the
+ * thread. A thread that a signal can wake may wait for the other end of the socket or pipe instead. */
 static bool waits_for_copied_memory(const struct blocked *b) {
     return (b->wait == HD_WAIT_DESCRIPTOR || b->wait == HD_WAIT_SOCKET) && is_stream(b->fd) &&
            hd_syscall_copies(b->probe->syscall_nr);
@@ -134,9 +134,9 @@ static void say_page(struct hd_text *t, const struct said *c) {
 
 /* ---- disk --------------------------------------------------------------------------------------- */
 
-/* No signal ends a wait for a disk, but a signal may end a wait for the server of a file (FUSE). Both waits
- * count as waits for a disk. If a signal can end the open of a named pipe or a device, the thread waits for
- * another process, and not for a disk. */
+/* No signal wakes a thread that waits for a disk, but a signal may wake one that waits for a file's server
+ * (FUSE). Both count as threads that wait for a disk. If a signal can end the open of a named pipe or a
+ * device, the thread waits for another process, and not for a disk. */
 static bool waits_for_disk(const struct blocked *b) {
     switch (b->wait) {
     case HD_WAIT_FILE:
@@ -249,7 +249,7 @@ static void say_child(struct hd_text *t, const struct said *c) {
 
 /* ---- sleep, unknown ----------------------------------------------------------------------------- */
 
-/* A poll or select without descriptors counts as sleep, because some programs use it to sleep. */
+/* A call of poll or select without descriptors counts as sleep, because some programs use it to sleep. */
 static bool waits_for_time(const struct blocked *b) {
     bool no_descriptor = b->wait == HD_WAIT_ANY && b->probe->evidence.kind != HD_EVIDENCE_DESCRIPTOR;
     return b->wait == HD_WAIT_TIME || b->wait == HD_WAIT_SIGNAL || no_descriptor;
@@ -275,7 +275,7 @@ static void say_unknown(struct hd_text *t, const struct said *c) {
 
 /* ---- the rows ----------------------------------------------------------------------------------- */
 
-/* The rows of the table of causes. The columns are: the cause (HD_CAUSE_...), the functions that check
+/* The rows of the table of causes. The columns are: the cause (HD_CAUSE_...), two functions that check
  * whether a blocked or a running thread fits, and the function that writes the sentence. The time of a
  * blocked sample goes to the first row that fits. The time of a running sample goes to HD_CAUSE_CPU, and is
  * also added to `ran_ns` of each row that fits the running code. ROWS is a macro, because each function

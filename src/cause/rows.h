@@ -17,8 +17,9 @@ enum hd_cause_kind hd_cause_of_block(const struct hd_probe *p);
 void hd_cause_add_code(const struct hd_probe *p, uint64_t ns, uint64_t ran_ns[HD_CAUSE_KINDS]);
 
 /* Writes the sentence of cause `kind`, which must have some time in `s`: "waited for a mutex held by thread
- * 9131 (61% of the time)". If the share is 95 % or more, the sentence leaves out the part in brackets. `ran`:
- * true if the sentence is about code on a CPU, false if it is about waits. */
+ * 9131 (61% of the time)". If the cause's share of the turn's time is 95 % or more, the sentence leaves out
+ * the part in brackets. `ran`: true if the sentence is about code on a CPU, false if it is about blocked
+ * calls. */
 void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind, bool ran);
 
 #endif

@@ -21,7 +21,8 @@ void hd_sentence_object(struct hd_text *t, const char *before, const struct hd_p
 /* Appends `ns` as a percentage of the turn's time, without the percent sign. */
 void hd_sentence_percent(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
 
-/* Appends the share of `ns`, such as " (75% of the time)", or nothing if the share is 95 % or more. */
+/* Appends the share that `ns` has in the turn's time, such as " (75% of the time)", or nothing if the share
+ * is 95 % or more. */
 void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
 
 /* Appends, for example, "waited for a reply by D-Bus in g_dbus_connection_call_sync, through bus". */
@@ -31,8 +32,8 @@ void hd_sentence_reply(struct hd_text *t, const struct hd_peer_seen *peer);
  * appends, for example, "waited for the service bus in poll". */
 void hd_sentence_peer(struct hd_text *t, const struct hd_probe *p);
 
-/* Appends, for example, "waited for a mutex held by thread 9131". `several`: true if waits for other locks
- * had a part of the cause's time. */
+/* Appends, for example, "waited for a mutex held by thread 9131". `several`: true if the thread also waited
+ * for other locks, in a part of the cause's time. */
 void hd_sentence_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_cause_best *best,
                       bool several);
 

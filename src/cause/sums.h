@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of a turn: the time of each cause, and for each cause the wait that has most of that time. Only
- * the worker writes these sums. A struct hd_cause_sums of zeros is valid, and stands for no time.
+ * The sums of a turn: the time of each cause, and for each cause the blocked call that has most of that time.
+ * Only the worker writes these sums. A struct hd_cause_sums of zeros is valid, and stands for no time.
  */
 #ifndef HD_SUMS_H
 #define HD_SUMS_H
@@ -9,37 +9,38 @@
 #include "base/words.h"
 #include "cause/evidence.h"
 
-/* The wait that the sentence of a cause names. A majority vote by time (Boyer-Moore) finds the wait, so that
- * no list of waits is necessary. `probe` is a sample of the wait that leads the vote at present. */
+/* The blocked call that the sentence of a cause names. A majority vote by time (Boyer-Moore) finds the call,
+ * so that no list of calls is necessary. `probe` is a sample of the call that leads the vote at present. */
 struct hd_cause_best {
-    uint64_t lead_ns;  /* by how much the time of the wait in `probe` leads the time of other waits */
-    uint64_t since_ns; /* the time of the wait in `probe` since that wait took the lead */
-    /* For a lock: the time of the owner in `probe` minus the time of other owners. For a child: the time that
-     * the thread waited for the child in `probe` without a break. */
+    uint64_t lead_ns;  /* by how much the time of the blocked call in `probe` leads the time of other calls */
+    uint64_t since_ns; /* the time of the blocked call in `probe` since that call took the lead */
+    /* For a lock: by how much the time of the owner in `probe` leads the time of the lock's other owners. For
+     * a child: the time that the thread waited for the child in `probe` without a break. */
     uint64_t who_ns;
     uint64_t newest_ns;   /* the time that the thread has waited for `newest_child` without a break */
     int32_t newest_child; /* process id of the child that the newest sample shows */
-    /* true: other owners of the lock, or other children, had a part of the wait's time */
+    /* true: the thread also waited for other owners of the lock, or for other children */
     bool several;
     struct hd_probe probe;
 };
 
 struct hd_cause_sums {
-    uint64_t ns[HD_CAUSE_KINDS]; /* the time of each cause */
-    /* for each cause, the part of ns[HD_CAUSE_CPU] in which code of that cause ran */
+    uint64_t ns[HD_CAUSE_KINDS]; /* the part of the turn's time that each cause took */
+    /* for each cause, the part of ns[HD_CAUSE_CPU] in which code ran that shows the cause, such as a
+     * toolkit's */
     uint64_t ran_ns[HD_CAUSE_KINDS];
     uint64_t total_ns;
     uint64_t delay_ns; /* the time that the thread waited for a CPU */
-    /* The part of ns[HD_CAUSE_CPU] that the kernel's scheduling statistics do not confirm yet. */
+    /* The part of ns[HD_CAUSE_CPU] that the kernel's scheduling statistics do not yet confirm as CPU time. */
     uint64_t assumed_ns;
-    /* The time in which the control group had used up its CPU quota. The caller sets this time before
-     * hd_cause_decide. */
+    /* For how long the kernel throttled the process's control group while Hangdog tracked the turn, because
+     * the group's CPU quota was used up. The caller sets throttled_ns before hd_cause_decide. */
     uint64_t throttled_ns;
-    /* The newest sample of the blocked thread that shows the thread's system call. Until the first one,
-     * call.for_ns is 0. */
+    /* The newest sample of the blocked thread that shows the thread's system call. Until the first such
+     * sample, call.for_ns is 0. */
     struct hd_probe call;
     uint8_t collector; /* enum hd_collector: the garbage collector that ran last */
-    /* The owner of the awaited lock when the turn became a hang. The caller sets `owner` before
+    /* The thread that had the awaited lock when the turn became a hang. The caller sets `owner` before
      * hd_cause_decide. */
     struct {
         int32_t tid, syscall_nr;

@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 
-#define FRAMES_MAX 8u /* the number of innermost frames that are searched for a toolkit's function */
+#define FRAMES_MAX 8u /* the number of innermost stack frames that are searched for a toolkit's function */
 
-/* Prefixes of file names, with a NUL after each. They are one string and not an array of pointers, because
- * the loader would have to relocate each pointer in the watched process. */
+/* Prefixes of the file names of toolkits' libraries, with a NUL after each prefix. They are one string and
+ * not an array of pointers, because the loader would have to relocate each pointer in the watched process. */
 static const char toolkits[] = "libgtk-\0libgdk\0libpango\0libcairo\0libpixman-\0libharfbuzz\0libfreetype\0"
                                "libfontconfig\0librsvg-\0libXft\0libQt5Gui\0libQt5Widgets\0libQt5Quick\0"
                                "libQt6Gui\0libQt6Widgets\0libQt6Quick\0libwx_\0libfltk\0libtk8\0";

@@ -3,9 +3,9 @@
  * Finds out whether a running thread executes layout, drawing or text code of a known GUI toolkit. Runs on
  * the worker thread; allocates nothing.
  *
- * The library of the innermost function decides. Functions of libc and of helper libraries such as GLib do
- * not count, because they work for their caller. A callback counts as the program's code, even if a toolkit's
- * function called it.
+ * The library of the innermost function decides whether the code is a toolkit's. Functions of libc and of
+ * helper libraries such as GLib do not count, because they work for their caller. A callback counts as the
+ * program's code, even if a toolkit's function called it.
  */
 #ifndef HD_TOOLKIT_H
 #define HD_TOOLKIT_H

@@ -6,7 +6,7 @@
 #include "cause/rows.h"
 #include "os/syscall_table.h"
 
-/* ---- the majority vote, which finds the wait that a sentence names --------------------------------- */
+/* ---- the majority vote, which finds the call that a sentence names --------------------------------- */
 
 /* Returns a number for the object that the thread waits for: a lock's address, or the kind of a
  * descriptor. */
@@ -21,8 +21,8 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
            strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
 }
 
-/* Adds `ns` to the majority vote that finds the owner of a lock. The vote that finds the wait does not find
- * the owner, because a lock may change its owner between two samples. */
+/* Adds `ns` to the majority vote that finds the owner of a lock. The vote that finds the blocked call does
+ * not find the owner, because a lock may change its owner between two samples. */
 static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     struct hd_lock_seen *kept = &best->probe.evidence.lock;
     if (owner == 0) {
@@ -39,8 +39,8 @@ static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
     }
 }
 
-/* Keeps the child that the thread waited for longest without a break. Children need no majority vote, because
- * a thread waits for one child after the other. */
+/* Keeps in *best the child that the thread waited for longest without a break. Children need no majority
+ * vote, because a thread waits for one child after the other. */
 static void add_child(struct hd_cause_best *best, uint64_t ns, const struct hd_child_seen *child) {
     struct hd_child_seen *kept = &best->probe.child;
     if (child->pid == 0) {
@@ -89,9 +89,9 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Returns the sample that names the call of a blocked thread. After SIGSTOP and SIGCONT, the kernel shows
- * a wait with a time-out as restart_syscall, without arguments. In that case an earlier sample names the
- * call. */
+/* Returns the sample that names the call of a blocked thread. After SIGSTOP and SIGCONT, the kernel shows a
+ * blocked call that has a time-out as restart_syscall, without the call's arguments. In that case an earlier
+ * sample names the call. */
 static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_probe *p) {
     if (!hd_syscall_is_restart(p->syscall_nr) || s->call.for_ns == 0) {
         s->call = *p;
@@ -100,8 +100,8 @@ static const struct hd_probe *call_of(struct hd_cause_sums *s, const struct hd_p
 }
 
 /* Returns the time that the thread waited for a CPU, or 0 where the kernel's value cannot be true. When the
- * kernel moves a sleeping thread to another CPU, it sometimes counts the whole sleep as a wait for a CPU. In
- * that case the value of a blocked thread is larger than the time that the sample stands for. */
+ * kernel moves a sleeping thread to another CPU, it sometimes counts the whole sleep as time of waiting for a
+ * CPU. In that case the value of a blocked thread is larger than the time that the sample stands for. */
 static uint64_t delay_of(const struct hd_probe *p) {
     bool blocked = p->state == HD_RUN_BLOCKED || p->state == HD_RUN_UNINTERRUPTIBLE;
     return blocked && p->delay_ns > p->for_ns + p->for_ns / 8 + 5 * HD_NS_PER_MS ? 0 : p->delay_ns;
@@ -112,10 +112,10 @@ static void add_running(struct hd_cause_sums *s, uint64_t ns, const struct hd_pr
     hd_cause_add_code(p, ns, s->ran_ns);
 }
 
-/* Corrects the sums of earlier samples by statistics that come late. The kernel updates its statistics when
- * it switches threads, not while a thread runs or waits for a CPU. So if a value grows by more than this
- * sample's time, the excess belongs to an earlier sample. Without proof, hd_cause_add counted that earlier
- * sample's time as time on a CPU. */
+/* Corrects the sums of earlier samples by the kernel's scheduling statistics, which come late. The kernel
+ * updates these statistics when it switches threads, not while a thread runs or waits for a CPU. So if a
+ * value grows by more than this sample's time, the excess belongs to an earlier sample. Without proof,
+ * hd_cause_add counted that earlier sample's time as time on a CPU. */
 static void confirm(struct hd_cause_sums *s, const struct hd_probe *p, uint64_t late_delay_ns,
                     uint64_t late_cpu_ns) {
     uint64_t ns = least(late_delay_ns, s->assumed_ns);

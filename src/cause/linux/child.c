@@ -18,7 +18,8 @@
 /* The number of levels of the process tree that are searched for a process that reads the terminal: a child,
  * its child, and so on. */
 #define TERMINAL_DEPTH 4
-/* The tolerance of a child's start time, because /proc has start times in steps of 10 ms. */
+/* A child that started at most this long before the turn counts as started in it. The reason: /proc has start
+ * times in steps of 10 ms. */
 #define CHILD_SLACK_NS (30 * HD_NS_PER_MS)
 
 static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
@@ -27,8 +28,8 @@ static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64
     return hd_proc_stat_read(ctx->proc_fd, path);
 }
 
-/* Writes the ids of the thread's newest children, separated by blanks. The text has space for about 80 ids.
- * The kernel lists the newest children last, so the loop drops ids from the front. */
+/* Writes to `text` the process ids of the newest children of thread `tid`, separated by blanks. The kernel
+ * lists the newest children last, so the loop drops ids from the front if the list does not fit in `text`. */
 static void newest_children(const struct hd_probe_context *ctx, int tid, char *text, size_t size) {
     char path[48];
     size_t have = 0;

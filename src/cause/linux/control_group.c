@@ -36,8 +36,8 @@ static int open_in(const char *mount, const char *group, const char *file) {
 int hd_control_group_open(const char *groups, const char *line, const char *mount, const char *file) {
     const char *group = group_of(groups, line);
     int fd = group != NULL ? open_in(mount, group, file) : -1;
-    /* In a container, the mount may start at the container's own group. So the second try is at the mount's
-     * root. */
+    /* In a container, folder `mount` may itself be the container's control group. In that case the group's
+     * path does not exist below `mount`. So the second try opens `file` in `mount` itself. */
     return group != NULL && fd < 0 ? open_in(mount, "/", file) : fd;
 }
 

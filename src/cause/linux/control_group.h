@@ -16,8 +16,9 @@
  * Returns a descriptor; negative: there is no such file. */
 int hd_control_group_open(const char *groups, const char *line, const char *mount, const char *file);
 
-/* Reads file `fd`. Returns the number after `key` in the line that starts with `key`; if `key` is empty, the
- * number at the start of the file. 0: there is no such number. */
+/* Reads a control group's file from its descriptor `fd`. Returns the number after `key` in the line that
+ * starts with `key`; if `key` is empty, the number at the start of the file. 0: the file has no such number,
+ * or cannot be read. */
 uint64_t hd_control_group_number(int fd, const char *key);
 
 #endif

@@ -14,7 +14,8 @@
 
 /* Returns the kind of a socket by the protocol's name. That name is an extended attribute, which the kernel
  * gives only for an absolute path. If the path does not resolve (another root folder, no /proc), the kernel's
- * sock_diag interface still knows local sockets. In that case, all other sockets count as network sockets. */
+ * sock_diag interface still shows whether the socket is local. In that case, a socket that is not local
+ * counts as a network socket. */
 static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64_t inode) {
     /* prefixes of protocol names, so that TCPv6, UDP-Lite and AF_VSOCK fit too */
     static const char of_network[][5] = {"TCP", "UDP", "RAW", "MPTC", "SCTP", "PING", "AF_V"};
@@ -22,7 +23,8 @@ static enum hd_fd_kind socket_kind(int proc_fd, const char *path_in_proc, uint64
     struct hd_text t;
     hd_text_init(&t, path, sizeof path);
     hd_text_str(&t,
-                /* /proc/self would be wrong, because our threads have their own descriptor tables */
+                /* /proc/self would be wrong, because it leads to the main thread's descriptor table, not to
+                 * this thread's */
                 "/proc/thread-self/fd/");
     hd_text_i64(&t, proc_fd);
     hd_text_str(&t, "/");
@@ -66,7 +68,7 @@ static bool is_named_pipe(int proc_fd, const char *path_in_proc) {
 }
 
 enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evidence *out) {
-    /* `link` has space for any path, because the base name is at the path's end */
+    /* `link` has space for any path, because a cut path would lose its base name, which is at the end */
     char path[48], link[PATH_MAX];
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
     long n = hd_os.readlink_at(proc_fd, path, link, sizeof link - 1);
@@ -106,11 +108,11 @@ void hd_descriptor_find(int proc_fd, int tid, int fd, struct hd_evidence *out) {
     out->descriptor.kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, fd, out);
 }
 
-/* The list has parts of the names of the kernel functions in which a thread sleeps, from Linux 5.10 to 6.18.
- * Pipes (fs/pipe.c, fs/splice.c): pipe_read, anon_pipe_write (since 6.15), pipe_wait_readable, pipe_release,
- * wait_for_partner, ipipe_prep. FUSE (fs/fuse/dev.c): request_wait_answer, or a function fuse_… into which
- * the compiler has inlined request_wait_answer. Sockets (net/core/sock.c): sock_alloc_send_pskb, and
- * wait_woken, in which all of TCP waits (sk_wait_event in net/sock.h). */
+/* Array `names` has parts of the names of the kernel functions in which a thread sleeps, from Linux 5.10 to
+ * 6.18. Pipes (fs/pipe.c, fs/splice.c): pipe_read, anon_pipe_write (since 6.15), pipe_wait_readable,
+ * pipe_release, wait_for_partner, ipipe_prep. FUSE (fs/fuse/dev.c): request_wait_answer, or a function fuse_…
+ * into which the compiler has inlined request_wait_answer. Sockets (net/core/sock.c): sock_alloc_send_pskb,
+ * and wait_woken, in which all TCP calls block (sk_wait_event in net/sock.h). */
 enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
     static const struct {
         char part[12];
@@ -130,17 +132,18 @@ enum hd_fd_kind hd_descriptor_wchan_kind(int proc_fd, int tid) {
 }
 
 /* A call such as sendfile copies between a file and another descriptor. The wait channel may show which of
- * the two the thread waits for. If the channel does not show this, a wait that no signal ends is for the
- * file. Any other wait is for the other descriptor.
+ * the two the thread is blocked on. If the channel does not show this, the thread's state decides. A thread
+ * that no signal can wake is blocked on the file, any other thread on the other descriptor.
  *
  * If the thread waits for a file, the process at the other end of a socket is not the cause. So the function
  * sets the inode to 0, and the caller finds no such process.
  *
- * A call that closes a descriptor frees the descriptor's number before the wait. So only the wait channel
- * shows the kind of that descriptor.
+ * A call that closes a descriptor frees the descriptor's number before the call blocks. So only the wait
+ * channel shows the kind of that descriptor.
  *
- * No signal ends a wait for a pipe's lock. But the lock's owner waits for the other end of the pipe, and a
- * signal can end the owner's wait. The sample therefore counts as a wait that a signal ends, too. */
+ * No signal can wake a thread that waits for a pipe's lock. But the lock's owner waits for the other end of
+ * the pipe, and a signal can wake the owner. So the function sets the state HD_RUN_BLOCKED, as if a signal
+ * could wake the sampled thread too. */
 void hd_descriptor_of_call(int proc_fd, int tid, const struct hd_capture *c, struct hd_probe *out) {
     struct hd_evidence *seen = &out->evidence;
     struct hd_descriptor_seen *d = &seen->descriptor;

@@ -131,7 +131,7 @@ void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const s
     }
     out->child.pid = d->kind == HD_FD_PROCESS ? (int32_t)kept : 0;
     d->inode = kept;
-    /* Clears the file's name that hd_descriptor_kind may have written, because a wait for a set is not for
-     * one file. */
+    /* Clears the file's name that hd_descriptor_kind may have written, because a thread that waits for a set
+     * does not wait for one file. */
     out->evidence.name[0] = '\0';
 }

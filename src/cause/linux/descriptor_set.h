@@ -9,14 +9,14 @@
 
 #define HD_SET_DESCRIPTORS_MAX 16
 
-/* Writes the first descriptors of the set that thread `tid` waits for in the call of `c`. Returns the
- * number of descriptors written; -1: the set cannot be read, so that it is unknown whether the set has
- * descriptors. */
+/* Writes to `fds` the first descriptors of the set that thread `tid` waits for; capture `c` has the thread's
+ * system call. Returns the number of descriptors written. -1: the function found no descriptor, but could not
+ * read the whole set. */
 int hd_descriptor_set_members(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                               int fds[HD_SET_DESCRIPTORS_MAX]);
 
-/* Fills out->evidence with the descriptor of the set that most likely explains the wait. If that descriptor
- * is a child's pidfd, also fills out->child.pid. An empty set gives no evidence. */
+/* Fills out->evidence with the descriptor of the set that most likely explains why thread `tid` is blocked.
+ * If that descriptor is a child's pidfd, also fills out->child.pid. An empty set gives no evidence. */
 void hd_descriptor_set_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                             struct hd_probe *out);
 

@@ -9,8 +9,8 @@
 #include "os/os.h"
 #include "os/syscall_table.h"
 
-/* Copies the path at `address` from the program's memory. Reads to the end of the memory page first, because
- * the next page may not be mapped. False: the path cannot be read to its end. */
+/* Copies the path at `address` from the program's memory to `path`. Reads to the end of the memory page
+ * first, because the next page may not be mapped. False: the path cannot be read to its end. */
 static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char *path, size_t size) {
     size_t page = 4096 - address % 4096, first = page < size ? page : size;
     long n = hd_os.pread(ctx->mem_fd, path, first, address);
@@ -22,8 +22,8 @@ static bool read_path(const struct hd_probe_context *ctx, uint64_t address, char
 }
 
 /* Fills *out from the path at `address`. False: the call has no path, or an empty one. Recognises a named
- * pipe only by the wait channel. The worker must not query the file's type, because the worker could block
- * too if the file's server (FUSE) does not answer. */
+ * pipe only by the thread's wait channel, because a query of the file's type could block the worker. Such a
+ * query blocks if the file's server (FUSE) does not answer. */
 static bool find_path(const struct hd_probe_context *ctx, int tid, uint64_t address,
                       struct hd_evidence *out) {
     char path[PATH_MAX];

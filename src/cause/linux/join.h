@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the thread that a pthread_join waits for. Runs on the worker thread; allocates nothing.
+ * Finds the thread whose end a pthread_join waits for. Runs on the worker thread; allocates nothing.
  *
  * For each thread, libc keeps a thread descriptor (struct pthread) with the thread's id. A pthread_join waits
  * in a futex call until the other thread's id changes. The kernel clears the id when the thread ends
@@ -16,11 +16,11 @@
 
 #include "cause/probe_context.h"
 
-/* Finds the offsets of the id and of the pointers in the thread descriptor of the calling thread, and stores
- * them in *ctx. `own_tid`: the id of the calling thread. */
+/* Searches the calling thread's descriptor for the thread's id and for the descriptor's pointers to itself.
+ * Stores their offsets in *ctx. `own_tid`: the id of the calling thread. */
 void hd_join_init(struct hd_probe_context *ctx, int own_tid);
 
-/* Returns the id of the thread that the call in `c` waits for; 0: none, or unknown. */
+/* Returns the id of the thread whose end the futex call in capture `c` waits for; 0: none, or unknown. */
 int hd_join_target(const struct hd_probe_context *ctx, const struct hd_capture *c);
 
 #endif

@@ -4,7 +4,7 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-#define INNERMOST 6 /* the number of innermost frames that are searched for a function of a lock */
+#define INNERMOST 6 /* the number of innermost stack frames that are searched for a lock function */
 
 /* clang-format off */
 #define LOCKS(X) \
@@ -65,9 +65,9 @@ static bool is_glib_mutex(struct hd_probe_context *ctx, const struct hd_capture 
            hd_module_symbol(ctx->modules, (uint32_t)module, "g_mutex_lock") != 0;
 }
 
-/* Returns the kind of lock by the functions on the stack. If one listed function calls another, the outermost
- * one counts, because a library builds its locks on libc's. No listed function calls back into the program,
- * so all listed functions on the stack are about one lock. */
+/* Returns the kind of lock by the functions on the stack. If one function in LOCKS calls another, the
+ * outermost one counts, because a library builds its locks on libc's. No function in LOCKS calls back into
+ * the program, so all such functions on the stack are about one lock. */
 static enum hd_lock_kind kind_of(struct hd_probe_context *ctx, const struct hd_capture *c,
                                  const struct hd_frame *frames, uint32_t count) {
     enum hd_lock_kind kind = HD_LOCK_UNKNOWN;
@@ -93,7 +93,7 @@ static bool thread_lives(const struct hd_probe_context *ctx, uint32_t tid) {
 /* Returns the id of the thread that has the lock, from the words that follow the futex in memory; 0: none or
  * unknown. The layout is that of glibc's pthread_mutex_t (nptl/lowlevellock.h) and pthread_rwlock_t
  * (struct_rwlock.h). A writer waits at another word of a read-write lock than a reader, so the owner is at
- * another distance. */
+ * another distance from the futex. */
 static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
     enum {
         FUTEX_CONTENDED = 2,
@@ -110,7 +110,8 @@ static uint32_t owner_word(enum hd_lock_kind kind, const struct hd_capture *c) {
         return word[0] == FUTEX_CONTENDED ? word[MUTEX_OWNER] : 0;
     }
     if ((c->syscall_args[2] & WRITER_PRESENT) == 0 || word[0] != (uint32_t)c->syscall_args[2]) {
-        return 0; /* no known owner: a writer waits for readers, or the lock has changed since the call */
+        /* no known owner: a writer waits for readers, or the lock has changed since the call began */
+        return 0;
     }
     return word[kind == HD_LOCK_READ ? OWNER_OF_PHASE : OWNER_OF_WRITERS];
 }

@@ -12,13 +12,13 @@
 
 #include "cause/probe_context.h"
 
-/* Fills *out for a thread that waits in a futex call. The members address, joined_tid and gil stay unchanged;
- * the caller sets them. */
+/* Fills *out for a thread that is blocked in a futex call. The members address, joined_tid and gil stay
+ * unchanged; the caller sets them. */
 void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count, struct hd_lock_seen *out);
 
-/* Returns the id of the thread that has the lock; 0: unknown. `frames`: the stack of the thread that
- * waits. */
+/* Returns the id of the thread that has the lock; 0: unknown. `frames`: the stack of the thread that waits
+ * for the lock. */
 int hd_lock_owner(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count);
 /* Like hd_lock_owner, for a lock of a known kind. `was_owned`: true if an earlier capture found a living

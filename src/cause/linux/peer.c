@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A copy of the socket's descriptor would keep the socket open after the program closes it. So these
- * functions query the kernel's tables instead.
+ * A call of getpeername would need a copy of the program's descriptor. That copy would keep the socket open
+ * after the program closes it. So these functions query the kernel's tables of sockets instead.
  */
 #include "cause/linux/peer.h"
 
@@ -16,8 +16,9 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 
-/* The longest time of a search; a search needs a limit, because a server may have many connections. The limit
- * is in CPU time, because on a busy machine elapsed time does not show how much work was done. */
+/* The longest time of a search in a table of sockets. The search needs a limit, because a server may have
+ * many connections. The limit is in CPU time, because on a busy machine elapsed time does not show how much
+ * work was done. */
 #define TABLE_CPU_NS_MAX (20 * HD_NS_PER_MS)
 
 /* ---- tables such as /proc/net/tcp: "  1: 0100007F:D3DC 0100007F:1538 01 … inode …" ---------------- */
@@ -103,7 +104,7 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     if (words != 1 && words != 4) {
         return false;
     }
-    /* The table prints four bytes of an address as one number, in the byte order of this CPU. So the bytes of
+    /* The line shows four bytes of an address as one number, in the byte order of this CPU. So the bytes of
      * the parsed numbers in memory are the address in network byte order. */
     uint32_t address[4] = {0}, port;
     for (size_t i = 0; i < words; i++) {
@@ -125,8 +126,8 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     return true;
 }
 
-/* Searches the open table `fd` for the socket with inode `inode`, until the thread's CPU time is
- * `until_cpu_ns`. If the buffer cuts a line, the next read completes the line. */
+/* Searches the open table `fd`, such as /proc/net/tcp, for the socket with inode `inode`. Gives up once the
+ * calling thread's CPU time is `until_cpu_ns`. If the buffer cuts a line, the next read completes it. */
 static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *out, size_t size) {
     char text[4096];
     size_t have = 0;

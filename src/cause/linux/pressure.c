@@ -38,8 +38,8 @@ void hd_pressure_init(struct hd_probe_context *ctx) {
     }
 }
 
-/* Returns the total, converted from microseconds to nanoseconds, from the line "some avg10=0.00 avg60=0.00
- * avg300=0.00 total=353960". */
+/* Returns for how long some task waited, in nanoseconds. Reads this total, in microseconds, from a pressure
+ * file's line "some avg10=0.00 avg60=0.00 avg300=0.00 total=353960". */
 static uint64_t stall_ns(int fd) {
     char text[256];
     uint64_t us = 0;

@@ -86,7 +86,7 @@ static void find_reply(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* Finds the process that the thread waits for: the peer of the descriptor, or a child. */
+/* Finds the process that the thread waits for: the peer of the socket that its call works on, or a child. */
 static void find_process(const struct sample *s, struct hd_probe *out) {
     find_peer(s->ctx, s->tid, out);
     int32_t named = out->child.pid;
@@ -97,7 +97,7 @@ static void find_process(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* ---- each class of wait ------------------------------------------------------------------------- */
+/* ---- each class of call ------------------------------------------------------------------------- */
 
 static void find_code(const struct sample *s, struct hd_probe *out) {
     if (out->state == HD_RUN_RUNNING || out->state == HD_RUN_RUNNABLE) {
@@ -113,8 +113,8 @@ static void find_set(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* A wait for a lock is no hang while the user works with a child in the terminal, unless the lock has a known
- * owner. A shell, for example, waits for a semaphore that the shell's SIGCHLD handler posts when the child
+/* If the user works with a child in the terminal, a turn that is blocked on a lock without a known owner is
+ * no hang. A shell, for example, waits for a semaphore that the shell's SIGCHLD handler posts when the child
  * ends. */
 static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
     struct hd_probe child = {0};
@@ -124,8 +124,8 @@ static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* Fills the evidence of a wait for a futex or for a file lock. The owner of a file lock stays unknown,
- * because it is most often another process. */
+/* Fills out->evidence for a thread that is blocked on a futex or on a file lock. The owner of a file lock
+ * stays unknown, because it is most often another process. */
 static void find_lock(const struct sample *s, struct hd_probe *out) {
     const struct hd_capture *c = s->capture;
     if (c->syscall_nr == SYS_futex) {

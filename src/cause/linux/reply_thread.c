@@ -15,8 +15,8 @@ enum library {
 };
 
 /* For each library: the reply in words for the user, and the name of the library's thread that reads the
- * reply. The name is empty if no thread with a known name reads the reply. The names are arrays of bytes,
- * because the loader would have to relocate each pointer in the watched process. */
+ * reply. The name is empty if no thread with a known name reads the reply. The names are arrays of bytes and
+ * not pointers, because the loader would have to relocate each pointer in the watched process. */
 static const struct {
     char awaited[24], thread[16];
 } libraries[] = {
@@ -85,10 +85,10 @@ static bool in_one_folder(const char *a, const char *b) {
            memchr(b + folder, '/', strlen(b + folder)) == NULL;
 }
 
-/* True: a callback of the program is on the stack, between the request and the system call that waits. The
- * callback may wait for anything, not only for the reply. A frame is no callback if its module is a system
- * library, or is in the folder of the request's library. A frame in the module that makes the system call,
- * such as the preload, is no callback either. */
+/* True: a callback of the program is on the stack, between the request's function and the blocked system
+ * call. The callback may wait for anything, not only for the reply. A frame is no callback if its module is a
+ * system library, or is in the folder of the request's library. A frame in the module that makes the system
+ * call, such as the preload, is no callback either. */
 static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint32_t requests) {
     int library = module_of(m, &frames[requests]), call = module_of(m, &frames[0]);
     for (uint32_t i = 0; i < requests; i++) {
@@ -123,9 +123,9 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
     enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
     if (socket != (library == LIBC_RESOLVER)) {
-        /* This wait is not for the reply, because the wait does not fit the request. Only libc's resolver
-         * waits at a socket of the requesting thread. All other requests wait for a library's thread, which
-         * has the socket. */
+        /* The thread does not wait for the reply here, because its blocked call does not fit the request.
+         * Only libc's resolver waits at a socket of the requesting thread. All other requests wait for a
+         * library's thread, which has the socket. */
         return NULL;
     }
     const char *request = hd_functions_name(shown, (uint32_t)found);

@@ -13,10 +13,10 @@
 #include "image/functions.h"
 #include "image/modules.h"
 
-/* Fills out->peer if the frames have a known function that waits for a reply. If one known function calls
- * another, the outermost one counts, because the program called that one. Returns the name of the library's
- * thread that reads the reply. NULL: the thread waits for no reply, or no thread with a known name reads the
- * reply. */
+/* Fills out->peer if the stack frames have a function of `known`, the functions that wait for a reply. If one
+ * such function calls another, the outermost one counts, because the program called that one. Returns the
+ * name of the library's thread that reads the reply. NULL: the thread waits for no reply, or no thread with a
+ * known name reads the reply. */
 const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                           uint32_t count, struct hd_probe *out);
 
