@@ -9,8 +9,8 @@
 
 #include "record/record.h"
 
-/* Returns the process id of the record's owner in the caller's PID namespace. The record has the id in the
- * owner's namespace. 0: the owner is dead. */
+/* Returns the process id of the record's owner in the caller's PID namespace. The record has the owner's
+ * process id in the owner's namespace. 0: the owner is dead. */
 pid_t liveness_pid(const struct hd_record *c);
 
 #endif

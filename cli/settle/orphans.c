@@ -24,10 +24,12 @@
 
 #define SECONDS_PER_DAY 86400
 #define DEFERRED_DAYS 30
-#define ID_DIGITS 6 /* the number of an id's last digits that are printed; hangdog show accepts them */
+/* the number of last digits of a report's id that a message shows; hangdog show accepts them */
+#define ID_DIGITS 6
 
-/* Copies the file instead of mapping it. The file's owner may truncate it, and a mapping would then raise
- * SIGBUS. False: the size is wrong, a read failed, or `copy` is NULL. */
+/* Copies the records of a record file, and does not map the file. The file's owner may truncate it, and a
+ * read of a truncated mapping raises SIGBUS. False: the file is too short, a read failed, or `copy` is
+ * NULL. */
 static bool read_table(int fd, struct hd_record *copy) {
     char *at = (char *)copy;
     ssize_t n = 0;
@@ -54,9 +56,10 @@ static bool is_ours(const struct hd_record *table) {
     return table != NULL && table->magic == HD_RECORD_MAGIC && table->bytes == sizeof *table;
 }
 
-/* True: a program of the table is alive, although no process has the file's lock. Such a program is between
- * exec and taking the record, or it has outlived the runner that made this copy. The calling process itself
- * does not count. It may be in the table, because the program may have executed hangdog. */
+/* True: a program that has a record in `table` is alive, although it may not have the lock of the record
+ * file. Such a program has not taken its record yet after an exec, or has outlived the runner that made this
+ * copy of the records. The calling process does not count. It may own a record, because a watched program may
+ * have executed hangdog. */
 static bool is_alive_unlocked(const struct hd_record *table) {
     for (unsigned i = 0; is_ours(table) && i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
@@ -86,8 +89,9 @@ static void print_fatal_hang(const struct hd_record *c, const char *spool) {
                 id + strlen(id) - ID_DIGITS, where);
 }
 
-/* Prints each fatal hang unless `quiet`. If a runner died with its program, the spool still has a line which
- * says that the run lasts. Corrects this line (previous_run.h). */
+/* Prints each fatal hang unless `quiet`. If a runner died with its program, the spool still has a line
+ * which says that the run lasts. This function replaces that line by one which says that the program died in
+ * a hang (previous_run.h). */
 static void report_fatal_hangs(const struct hd_record *table, const char *spool, bool quiet) {
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         const struct hd_record *c = &table[i];
@@ -100,7 +104,8 @@ static void report_fatal_hangs(const struct hd_record *table, const char *spool,
     }
 }
 
-/* Settles a file whose lock the caller has. The program is dead, since a living one would have the lock. */
+/* Settles a record file whose lock the caller has. The file's programs are dead: a living one would have
+ * the lock, or is_alive_unlocked would have found it. */
 static int settle_locked(int fd, struct hd_record *table, const char *path, const char *spool, bool quiet) {
     int rc = 0;
     if (is_ours(table)) {
@@ -108,7 +113,7 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
         if (rc == 0) {
             report_fatal_hangs(table, spool, quiet);
         }
-        /* Stores which records are settled, so that the next call settles only the rest. */
+        /* Stores in the file which records are settled, so that the next call settles only the others. */
         if (rc != 0 && pwrite(fd, table, ORPHAN_TABLE_BYTES, 0) < 0) {
             rc = -errno;
         }
@@ -121,8 +126,8 @@ static int settle_locked(int fd, struct hd_record *table, const char *path, cons
     return rc;
 }
 
-/* True: the file belongs to the same user as new files of ours in this spool. Makes a new file to compare,
- * since some file systems give all files, or root's files, another owner. */
+/* True: the file belongs to the user to whom this process's new files in the spool belong. Makes a new
+ * file and compares the owners, since some file systems give all files, or root's files, another owner. */
 static bool is_own(const struct stat *st, const char *spool) {
     char made[5 * HD_RECORD_STRING], name[HD_SPOOL_NAME_BYTES];
     uint8_t id[HD_UUID_BYTES];
@@ -142,7 +147,8 @@ static bool is_own(const struct stat *st, const char *spool) {
     return known && own.st_uid == st->st_uid;
 }
 
-/* Settles the record file at `path`. Ignores a file of another user. */
+/* Settles the record file at `path`. Skips a file of another user, and a file with a living program.
+ * Returns 0 or a negative errno value. */
 static int settle_one(const char *path, const char *spool, bool quiet) {
     struct stat st;
     int rc = 0;
@@ -153,8 +159,9 @@ static int settle_one(const char *path, const char *spool, bool quiet) {
     }
     bool fits = (size_t)st.st_size == ORPHAN_TABLE_BYTES;
     struct hd_record *table = fits ? malloc(ORPHAN_TABLE_BYTES) : NULL;
-    /* is_alive_unlocked runs before this call takes the lock, since a living program must find the lock free.
-     * It runs again after the lock, because the table may have changed meanwhile. */
+    /* is_alive_unlocked runs before this function takes the file's lock, since a living program must find
+     * the lock free. It runs again under the lock, because the records in the file may have changed
+     * meanwhile. */
     if (fits && table == NULL) {
         rc = -ENOMEM;
     } else if (read_table(fd, table) && !is_alive_unlocked(table) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
@@ -175,9 +182,9 @@ static bool is_record(const char *name) {
     return n == 1 + 36 + suffix && name[0] == '.' && strcmp(name + n - suffix, ORPHAN_SUFFIX) == 0;
 }
 
-/* Removes old deferred reports, which stay behind when a runner is killed. A living program may need days
- * until its loop is certain, so a report stays for a month. If the spool has too many deferred reports, a
- * report stays for a day. */
+/* Removes old deferred reports. They stay in the spool when a runner is killed. A living program may need
+ * days until its loop is certain, so a deferred report stays for a month. If the spool has more than
+ * HD_SPOOL_REPORTS deferred reports, each stays for only a day. */
 static void sweep_deferred(DIR *dir) {
     const struct dirent *e;
     struct stat st;
@@ -208,7 +215,8 @@ int settle_orphans(const char *spool, bool quiet) {
             failed = rc != 0 ? rc : failed;
         }
     }
-    /* After a failure the deferred reports stay, since those of a dead program may still need settling. */
+    /* After a failure this function keeps all deferred reports, since a later call may settle those of a
+     * dead program. */
     if (failed == 0) {
         sweep_deferred(dir);
     }

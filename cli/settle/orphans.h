@@ -13,10 +13,10 @@
 #define ORPHAN_TABLE_BYTES (HD_RECORDS * sizeof(struct hd_record))
 #define ORPHAN_SUFFIX ".record"
 
-/* Settles the record of each dead program, so that an open hang becomes a fatal hang. Unless `quiet`, prints
- * each fatal hang, and the name of each record file that another version of Hangdog wrote. Removes deferred
- * reports that are a month old. Returns 0, or a negative errno value if some report could not be written. In
- * this case the next call tries again. */
+/* Settles the record of each dead program, so that a hang which was open at the program's death becomes a
+ * fatal hang. Unless `quiet`, prints each fatal hang, and the name of each record file that another version
+ * of Hangdog wrote. Removes old deferred reports. Returns 0, or a negative errno value if some report could
+ * not be written. In this case the next call tries again. */
 int settle_orphans(const char *spool, bool quiet);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that never had a loop gets no line. While a run lasts, the runner locks the file by fcntl. The
- * runner's children do not inherit such a lock. Unlike a stored pid, a lock stays correct in another
- * container and after a reboot. The runner opens the file after the program's start. So the start waits for
- * no disk, and the program inherits no descriptor.
+ * A program that never had a loop gets no file. While a run lasts, the runner has a lock by fcntl on the
+ * program's file. The runner's children do not inherit a lock of this kind. A process id in the file could
+ * name another process in another container or after a reboot, but a lock stays correct. The runner opens the
+ * file after the program's start. So a slow disk does not delay the start, and the program does not inherit
+ * the file's descriptor.
  */
 #include "cli/settle/previous_run.h"
 
@@ -23,9 +24,10 @@
 #include "report/spool_files.h"
 
 #define LINE_BYTES PREVIOUS_LINE_BYTES
-#define BOOT_BYTES 37 /* the size of a UUID as text, with the NUL */
+#define BOOT_BYTES 37 /* the size of the boot id, a UUID as text, with the NUL */
 #define LASTS "lasts"
-#define TERMINATED "terminated" /* SIGTERM ended the run: an upgrade, a shutdown, or another reason */
+/* the line's word if SIGTERM ended the run: an upgrade, a shutdown, or another reason */
+#define TERMINATED "terminated"
 
 static void boot_id(char boot[BOOT_BYTES]) {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -53,7 +55,8 @@ static bool is_same(const struct program_state *a, const struct program_state *b
 
 /* ---- the line --------------------------------------------------------------------------------- */
 
-/* Returns how the previous run ended, by its line. NULL: the line has another form. */
+/* Returns the report's word for how the previous run ended, by the file's line. `program`: the present
+ * state of the program's file. NULL: the line has another form. */
 static const char *read_line(const char *line, const struct program_state *program) {
     static const char *const ends[] = {"clean", "crash", "fatal-hang", "killed", "out-of-memory"};
     char end[16], boot[BOOT_BYTES], now[BOOT_BYTES], *rest;
@@ -93,8 +96,8 @@ static void close_file(struct previous *p) {
     p->fd = -1;
 }
 
-/* Overwrites the line in place, which needs no free space on a full disk. False: the write failed, and the
- * file is removed. */
+/* Overwrites the line in the file, so the write needs no free space on a full disk. False: the write
+ * failed, and this function has removed the file. */
 static bool write_line(struct previous *p, const char *line) {
     ssize_t n = (ssize_t)strlen(line);
     if (pwrite(p->fd, line, (size_t)n, 0) != n || ftruncate(p->fd, n) != 0) {
@@ -107,22 +110,22 @@ static bool write_line(struct previous *p, const char *line) {
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-/* True: the file is a regular file of ours. Other users may put files into a shared folder, so no other file
- * is trusted. */
+/* True: the file is a regular file of this user, and has one name. Other users may put files and links
+ * into a shared spool folder, so the runner trusts no other file. */
 static bool is_ours(int fd) {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* Locks the file. True: this run has the lock, or the file system has no locks. False: another run has the
- * lock. */
+/* Locks the file for this run. True: this run has the lock, or the file system has no locks. False:
+ * another run has the lock. */
 static bool lock(int fd) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-/* Opens and locks the file. `make`: creates the file if it is missing. If the file is not ours or another run
- * has the lock, p->fd becomes -1. */
+/* Opens and locks the file at p->path. If `make`, creates the file if it is missing. Sets p->fd to -1 if
+ * the open fails, the file is not this user's, or another run has the lock. */
 static void take(struct previous *p, bool make) {
     p->fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0), 0600);
     p->strange = p->fd < 0 ? errno != ENOENT : !is_ours(p->fd);
@@ -178,8 +181,8 @@ void previous_note_fatal_hang(const char *spool, const char *name) {
     }
 }
 
-/* Returns the record of the last program that the process executed; NULL: none. Sets `loop_seen` to true if
- * one of these programs had a loop. */
+/* Returns the record of the last program that the runner's child process executed; NULL: that process has
+ * no record. Sets `loop_seen` to true if one of the programs that this process executed had a loop. */
 static const struct hd_record *last_of(const struct run_result *r, bool *loop_seen) {
     const struct hd_record *last = NULL;
     *loop_seen = false;
@@ -205,8 +208,9 @@ static bool was_memory_short(const struct previous *p) {
     return memory_oom_kills() > p->oom_kills + p->reporters_killed;
 }
 
-/* Returns the word for how the run ended. If the kernel killed the program because memory was short, a hang
- * does not count. The lack of memory caused both the hang and the end. */
+/* Returns the line's word for how the run ended. If the kernel killed the program because memory was
+ * short, the word is "out-of-memory", even if the program hung. The lack of memory caused both the hang and
+ * the end. */
 static const char *end_of(const struct previous *p, const struct run_result *r,
                           const struct hd_record *last) {
     if (!WIFSIGNALED(r->status)) {
@@ -225,14 +229,16 @@ void previous_note(struct previous *p, const struct run_result *r, unsigned repo
     char line[LINE_BYTES];
     bool loop_seen;
     const struct hd_record *last = last_of(r, &loop_seen);
-    /* A program that exits before it has a loop, for example after --version, does not count as a run. A
-     * program that a signal ended counts even without a loop, if the file was there before. */
+    /* If the program exits before it has a loop, for example after --version, the file keeps the line of
+     * the previous run. If a signal ended the program, an existing file gets a new line, even if the program
+     * had no loop. */
     bool counts = loop_seen || (p->fd >= 0 && WIFSIGNALED(r->status));
     if (counts && p->fd < 0 && !p->another) {
         if (p->strange) {
             unlink(p->path);
         }
-        /* If another run has made the file since this run's start, and has ended, this call opens it. */
+        /* Creates the file. If another run has created it since this run's start, and has ended, this call
+         * opens that file. */
         take(p, true);
     }
     if (p->fd >= 0) {

@@ -21,8 +21,8 @@ static void check_state(_Atomic uint32_t *state, uint32_t count) {
     }
 }
 
-/* The largest time or sum that a copy has: 4.5 years. With this limit the sum of a histogram's buckets, or of
- * two times, fits into a JSON integer. */
+/* The largest time or sum that the copy of a record has: 4.5 years in nanoseconds. With this limit the sum
+ * of a histogram's buckets, or of two times, fits into a JSON integer. */
 #define SUM_MAX ((uint64_t)INT64_MAX / 64)
 _Static_assert(HD_TURN_BUCKETS <= 64 && HD_FRAME_BUCKETS <= 64, "a sum of buckets is at most INT64_MAX");
 
@@ -43,8 +43,8 @@ static void check_name(char *name, size_t size) {
     }
 }
 
-/* Takes the session, the name and the start from the program's record, since a child, and a program after
- * exec, have values of their own. */
+/* Takes the session, the app's name and version, the process id and the start time from `own`, the options
+ * in the program's record. A child, and a program after exec, have values of their own. */
 static void keep_own(struct hd_record_options *to, const struct hd_record_options *own) {
     memcpy(to->session, own->session, sizeof to->session);
     check_id(to->session);

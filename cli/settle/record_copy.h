@@ -9,10 +9,10 @@
 
 #include "record/record.h"
 
-/* Copies one record. Options that the runner set before the program's start (spool, limits, times) come from
- * `decided`. If not `first`, the record keeps its own session, name and start. A state out of range becomes
- * 0; an id that is not a UUID becomes zeros. Sums and times are at most 4.5 years, so that their sums fit
- * into a JSON integer. Pure. */
+/* Copies record `from` to `to`. The options in the copy come from `decided`: the runner set them before
+ * the program's start. If not `first`, the copy keeps the session, the app name and the start time of `from`.
+ * A state out of range becomes 0; an id that is not a UUID becomes zeros. Sums and times are at most 4.5
+ * years, so that their sums fit into a JSON integer. The function is pure. */
 void record_copy(struct hd_record *to, const struct hd_record *from, const struct hd_record_options *decided,
                  bool first);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread of its own makes the copy, since symbol lookups may keep the reporter's main thread busy for
- * seconds. The program and its monitor write only memory. So a disk that does not answer blocks neither of
- * them.
+ * A thread of its own makes the copy of the records, since symbol lookups may keep the reporter's main thread
+ * busy for seconds. The watched program and its monitor write only memory, and this thread writes the file.
+ * So a disk that does not answer blocks neither the program nor the monitor.
  */
 #include "cli/settle/record_mirror.h"
 
@@ -22,11 +22,12 @@
 #include "record/uuid.h"
 
 #define STACK_BYTES (256u * 1024)
-/* The shortest time between updates: 50 ms, a tenth of the duration of the shortest hang (500 ms). */
+/* The shortest time between two updates of the copy: 50 ms, a tenth of the duration of the shortest hang
+ * (500 ms). */
 #define UPDATE_MIN_NS (50 * HD_NS_PER_MS)
 #define UPDATE_MAX_NS HD_NS_PER_S
-/* The time between updates is the hang's duration divided by this number. So the copy lacks at most a
- * twentieth of the hang. */
+/* The time between two updates of the copy is the open hang's duration divided by this number, but not
+ * below UPDATE_MIN_NS. So the hang's duration in the copy is too short by at most a twentieth or by 50 ms. */
 #define HANG_PARTS 20
 
 static void path_of(const struct hd_record_options *decided, const char *suffix,
@@ -36,9 +37,9 @@ static void path_of(const struct hd_record_options *decided, const char *suffix,
     snprintf(path, 5 * HD_RECORD_STRING, "%s/.%s%s", spool_folder(decided->spool), id, suffix);
 }
 
-/* Opens the file only for reading, so that the disk can be made read-only while a hang is open. Locks the
- * file, to show other runs that the program lives. Some file systems lock only files that are open for
- * writing. For these the function tries O_RDWR. */
+/* Opens the copy's file only for reading, so that its file system can become read-only while a hang is
+ * open. Locks the file, to show other runs that the program lives. Some file systems lock only files that are
+ * open for writing. On these the function opens the file with O_RDWR. */
 static int lock_for_reading(const char *path) {
     static const int modes[] = {O_RDONLY, O_RDWR};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -53,8 +54,8 @@ static int lock_for_reading(const char *path) {
     return -1;
 }
 
-/* Makes the file of the copy. Renames the file only after locking it, so that no run sees an unlocked
- * record. */
+/* Creates the copy's file under a temporary name, and renames the file after locking it. So no other run
+ * finds an unlocked record file. */
 static void make(struct record_mirror *m) {
     char made[5 * HD_RECORD_STRING], path[5 * HD_RECORD_STRING];
     path_of(m->decided, ".tmp", made);
@@ -89,8 +90,9 @@ static bool has_open_hang(const struct hd_record *c) {
     return atomic_load(&c->owner.pid) != 0 && (open == HD_RECORD_HANG_LASTS || open == HD_RECORD_HANG_ENDED);
 }
 
-/* Copies record `i` into the file. If not `open`, the copy of the record has no owner, so no run settles it.
- * The caller always copies record 0, because that record has the file's version. */
+/* Copies record `i` into the copy's file. `open`: the record has an open hang. If it has none, its copy
+ * gets no owner, so that no run settles this copy. The caller always copies record 0, because that record has
+ * the file's version. */
 static void copy_one(struct record_mirror *m, int fd, unsigned i, bool open, uint64_t now) {
     record_copy(&m->copy, &m->records[i], m->decided, i == 0);
     /* marks the copy like the file of a run with --exec, so that the next run settles it */
@@ -112,7 +114,8 @@ static bool any_open_hang(const struct record_mirror *m) {
     return false;
 }
 
-/* Updates the copy. Returns the time when the next update is due; UINT64_MAX: no hang is open. */
+/* Updates the copy's file, and returns the time when the next update is due. If no hang is open, removes
+ * the file and returns UINT64_MAX. */
 static uint64_t update(struct record_mirror *m) {
     uint64_t now = hd_os_now_ns(), apart_ns = UPDATE_MAX_NS;
     char path[5 * HD_RECORD_STRING];

@@ -15,8 +15,9 @@ struct run_result {
     int status;        /* the status from waitpid, set after the program's end */
     uint64_t ended_ns; /* the time of the program's end by CLOCK_MONOTONIC, set after the end */
     int record_fd;     /* descriptor of the records' memory file */
-    /* HD_RECORDS records, shared with the program. [0] is the record of the first program that the process
-     * executed. After runner_stop_sharing this is a private copy of the runner. */
+    /* HD_RECORDS records, shared with the program. [0] is the record of the first program that process
+     * `child` executed. After runner_stop_sharing this is a private copy of the records, which only the
+     * runner has. */
     struct hd_record *record;
 };
 

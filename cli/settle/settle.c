@@ -19,8 +19,8 @@
 #include "report/session.h"
 #include "report/spool_files.h"
 
-/* Counts a failed write for the summary at the end of the run. Keeps the first error, which usually causes
- * the others. Returns `rc`. */
+/* If `rc` is an error, counts a failed write of a report, for the summary that the runner prints at the
+ * end. Stores only the first error, since it usually causes the others. Returns `rc`. */
 static int count_failure(struct hd_record *c, int rc) {
     int32_t none = 0;
     if (rc != 0) {
@@ -60,13 +60,14 @@ static bool is_of_another_run(const struct hd_record *c, const uint8_t id[HD_UUI
     return access(path, F_OK) == 0 && !is_of_session(path, session);
 }
 
-/* Returns the duration in the report. A negative number counts as 0: the program can store any number. */
+/* Returns the hang's duration in the report. A negative number, which the program can store, counts as
+ * 0. */
 static uint64_t duration_of(const json_t *report) {
     json_int_t ns = json_integer_value(json_object_get(report, "duration_ns"));
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Subtracts a dropped hang from the sums, if the process had added it at the hang's end. */
+/* Subtracts a dropped hang from the record's sums of hangs, if the process had already added the hang. */
 static void uncount(struct hd_record *c, const json_t *report) {
     uint64_t duration_ns = duration_of(report);
     if (json_is_true(json_object_get(report, "complete")) && atomic_load(&c->hangs.count) > 0) {
@@ -77,8 +78,8 @@ static void uncount(struct hd_record *c, const json_t *report) {
     }
 }
 
-/* Removes a deferred report. If its hang is the longest so far, stores the report in `dropped` for the
- * summary. False: the file does not exist or cannot be removed. */
+/* Removes the deferred report at `path`. If its hang is the longest of the dropped hangs so far, stores
+ * the report in `dropped` for the summary. False: the file does not exist or cannot be removed. */
 static bool drop(struct hd_record *c, const char *path, struct settle_dropped *dropped) {
     struct problem why;
     json_t *report = report_load(path, &why);
@@ -101,7 +102,7 @@ static bool drop(struct hd_record *c, const char *path, struct settle_dropped *d
  * (HD_RECORD_LOOP_LIKELY). */
 static void drop_open_hang(struct hd_record *c, struct settle_dropped *dropped) {
     char path[4096];
-    /* In a launch the thread has no loop, so `loop` may describe another thread's loop. */
+    /* In a launch the thread has no loop, so the record's `loop` may describe another thread's loop. */
     bool launch = atomic_load(&c->open.is_launch) != 0;
     if (atomic_load(&c->open.state) != HD_RECORD_HANG_LASTS ||
         (!launch && atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY)) {
@@ -118,15 +119,15 @@ static int is_deferred(const struct dirent *e) {
     return hd_spool_what(e->d_name) == HD_SPOOL_DEFERRED;
 }
 
-/* If `loop_seen`, publishes the deferred reports of a session; otherwise drops them. Handles them in the
- * order of their ids, which is the order of the hangs, since the reporter prints reports in this order.
- * Returns 0 or the last negative errno value. */
+/* If `loop_seen`, publishes the deferred reports of a session; otherwise drops them. Goes through them in
+ * the order of the hangs, by their ids, because the reporter prints reports in the order of their
+ * publication. Returns 0, or the negative errno value of the last failed rename. */
 static int settle_deferred(struct hd_record *c, const char *session, bool loop_seen,
                            struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     struct dirent **found = NULL;
-    /* If the scan fails, `count` is -1. That failure is not counted here, because the write of the session
-     * report then fails, too, and is counted. */
+    /* If the scan fails, `count` is -1. That failure is not counted here, because write_session then
+     * fails, too, and counts a failure. */
     int count = scandir(spool, &found, is_deferred, alphasort), rc = 0;
     for (int i = 0; i < count; i++) {
         char from[4096], to[4096];
@@ -151,22 +152,22 @@ static int replace_open(const struct hd_record *c, const json_t *report) {
     return report_file_replace(path, report, NULL);
 }
 
-/* Adds `more` to a sum, up to the largest JSON integer. The program can store any number, so the sum may be
- * too large. */
+/* Adds `more` to a sum in the record. If the result is above the largest JSON integer, it becomes that
+ * integer: the program can store any number in the record. */
 static void add_to(_Atomic uint64_t *sum, uint64_t more) {
     uint64_t all = atomic_load(sum);
     atomic_store(sum, more > INT64_MAX || all > INT64_MAX - more ? INT64_MAX : all + more);
 }
 
-/* Counts a hang that the process could not count, because the process ended first. */
+/* Adds to the record's sums a hang that the process could not add, because the process ended first. */
 static void count(struct hd_record *c, uint64_t duration_ns) {
     add_to(&c->hangs.count, 1);
     add_to(&c->hangs.total_ns, duration_ns);
 }
 
-/* Counts an open hang that has no report, and counts the missing report as a spool failure. Skips a hang that
- * has ended, and one whose loop was less than likely. Also skips the hang of a launch, because no loop
- * followed that launch. */
+/* Counts an open hang that has no report, and counts the missing report as a spool failure. Skips a hang
+ * that has ended, and one whose loop was less than likely (HD_RECORD_LOOP_LIKELY). Also skips the hang of a
+ * launch, because no loop followed that launch. */
 static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
     bool known =
         atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY && atomic_load(&c->open.is_launch) == 0;
@@ -191,10 +192,10 @@ static void set_signal(json_t *report, int death) {
     }
 }
 
-/* Returns the time from the monitor's last look, which is in the record, to the end of the process. Two looks
- * are at most 1.5 intervals apart. In a long hang they are a twentieth of the hang's duration apart, at most
- * 1 s. If more time has passed, a signal stopped the process or the process died slowly. In this case the
- * function returns 0. */
+/* Returns the time from the monitor's last look, which is in the record, to the end of the process. Two
+ * looks are at most 1.5 times the record's `interval_ns` apart. In a long hang they are a twentieth of the
+ * hang's duration apart, at most 1 s. If more time has passed since the last look, a signal stopped the
+ * process or the process died slowly. In this case the function returns 0. */
 static uint64_t since_last_look(struct hd_record *c, uint64_t ended_ns) {
     uint64_t duration_ns = atomic_load(&c->open.duration_ns);
     uint64_t looked_ns = atomic_load(&c->open.since_ns) + duration_ns;
@@ -229,23 +230,25 @@ static int close_open_hang(struct hd_record *c, int death, uint64_t ended_ns) {
         return 0;
     }
     /* The report may have samples that are newer than the monitor's last look. In this case the report's
-     * duration is the longer one, and counts. */
+     * duration is longer than the record's, and stays. */
     uint64_t shown_ns = duration_of(report);
     duration_ns = !ended && shown_ns > duration_ns ? shown_ns : duration_ns;
     json_object_set_new(report, "duration_ns", json_integer((json_int_t)duration_ns));
     if (ended || !died) {
-        json_object_set_new(report, "complete", json_true()); /* a clean exit in a hang is not fatal */
+        /* a hang is not fatal if it ended, or if the program exited by itself in it */
+        json_object_set_new(report, "complete", json_true());
     } else {
         json_object_set_new(report, "kind", json_string("fatal-hang"));
         set_signal(report, death);
     }
     int rc = replace_open(c, report);
     json_decref(report);
-    /* If the hang had ended, the process may itself have counted the failed write of this report. */
+    /* A failed write of this report must count only once. If the hang had ended, the process may already
+     * have counted the failure. */
     if (!ended || atomic_load(&c->losses.spool_failures) == 0) {
         count_failure(c, rc);
     }
-    if (rc == 0) { /* changes the state, so that a second settling changes nothing */
+    if (rc == 0) { /* changes the hang's state, so that a second settling changes nothing */
         atomic_store(&c->open.state, !ended && died ? HD_RECORD_HANG_FATAL : HD_RECORD_NO_HANG);
     }
     if (!ended && (rc == 0 || c->options.exec_mode == 0)) {
@@ -262,7 +265,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     if (rc != 0) {
         return count_failure(c, rc);
     }
-    hd_spool_make_room(&folder); /* makes space for deferred reports too, which are published now */
+    hd_spool_make_room(&folder); /* makes space for the published deferred reports, too */
     atomic_fetch_add(&c->losses.dropped_reports, folder.dropped);
     hd_session_fill(c, used_ns, &s, &cost);
     s.previous_end = previous_end;
@@ -283,8 +286,8 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
                                .cpu_percent = -1,
                                .monitor = &cost,
                                .session = &s};
-    /* If the stored id has no version, the process has not started to write its session report. In this case
-     * the report gets a new id, as it does if another run's report has the stored one. */
+    /* If `session_id` has no UUID version, the process has not started to write its session report. In
+     * this case the report gets a new id. It also gets one if a report of another run has this id. */
     if (c->open.session_id[6] == 0 || is_of_another_run(c, c->open.session_id)) {
         hd_uuid_make_session(c->open.session_id, c->options.started_wall_ns + s.used_ns);
     }
@@ -296,8 +299,8 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     return count_failure(c, rc);
 }
 
-/* Adds a record to the first one, because the summary covers all programs that the process executed. `last`:
- * `c` is the record of the last program, whose status the first record gets. */
+/* Adds record `c` to the first record `sum`, because the runner's summary covers all programs of the
+ * process. `last`: `c` is the record of the last program, whose status `sum` gets. */
 static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (last) {
         atomic_store(&sum->status.attached, atomic_load(&c->status.attached));
@@ -317,9 +320,9 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     add_to(&sum->losses.dropped_reports, atomic_load(&c->losses.dropped_reports));
 }
 
-/* Settles one record. `death`: how the process ended. `ended_ns`: the time of the end; 0: not known.
- * `used_ns`: the program's time of use, for the session report. Returns 0, or a negative errno value if some
- * report could not be written. */
+/* Settles one record. `death`: how the record's process ended. `ended_ns`: the time of this end; 0: not
+ * known. `used_ns`: the time for which the program ran, for the session report. Returns 0, or a negative
+ * errno value if some report could not be written. */
 static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t used_ns,
                   const char *previous_end, struct settle_dropped *dropped) {
     char session[37];
@@ -329,7 +332,8 @@ static int settle(struct hd_record *c, int death, uint64_t ended_ns, uint64_t us
     drop_open_hang(c, dropped);
     int deferred = settle_deferred(c, session, likely, dropped), hang = close_open_hang(c, death, ended_ns);
     int rc = hang != 0 ? hang : deferred;
-    /* If a report fails with --exec, a later call settles the record again, and writes the session report. */
+    /* If the write of a report fails in a run with --exec, a later call settles the record again, and
+     * writes the session report. */
     if (loop_seen && (rc == 0 || c->options.exec_mode == 0)) {
         rc = write_session(c, used_ns, previous_end);
     }
@@ -341,8 +345,8 @@ static uint64_t used_until(struct hd_record *c, uint64_t until_ns) {
     return until_ns > not_used_ns ? until_ns - not_used_ns : 0;
 }
 
-/* Returns the time of use up to the last sign of life in the record, or up to the exec that replaced the
- * program. The true end may be unknown, because only a parent knows when a process ended. */
+/* Returns how long the program ran, up to the last sign of life in the record, or up to the exec that
+ * replaced the program. The true end may be unknown, because only a parent knows when a process ended. */
 static uint64_t recorded_ns(struct hd_record *c) {
     uint64_t superseded_ns = atomic_load(&c->owner.superseded_ns);
     return used_until(c, superseded_ns != 0 ? superseded_ns : atomic_load(&c->status.alive_ns));
@@ -355,7 +359,7 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
         bool of_child = c->options.of_child, superseded = atomic_load(&c->owner.superseded_ns) != 0;
         bool last = owner == (uint32_t)r->child && !of_child && !superseded;
         if (owner == 0 || (of_child && !superseded && liveness_pid(c) != 0)) {
-            continue; /* a living process settles its own reports */
+            continue; /* a living child finishes its own reports */
         }
         /* The runner does not know how a child of the program ended, since only the child's parent knows. A
          * program that exec replaced counts as ended by itself. */
@@ -381,7 +385,8 @@ int settle_orphan(struct hd_record *table, const char *spool) {
         struct hd_record *c = &table[i];
         if (atomic_load(&c->owner.pid) != 0 && atomic_load(&c->status.session_written) == 0) {
             snprintf(c->options.spool, sizeof c->options.spool, "%s", spool);
-            /* The file may contain any bytes, so each string gets a NUL. */
+            /* The record file may contain any bytes, so each string of the options gets a NUL at its
+             * end. */
             c->options.app_name[sizeof c->options.app_name - 1] = '\0';
             c->options.app_version[sizeof c->options.app_version - 1] = '\0';
             c->options.environment[sizeof c->options.environment - 1] = '\0';

@@ -20,7 +20,7 @@
 
 #define END_WAIT_MS 200
 
-/* True: process `pid` has the memory file mapped. */
+/* True: process `pid` has the run's memory file mapped, whose device and inode are in `record`. */
 static bool maps(pid_t pid, const struct stat *record) {
     char path[64], *line = NULL, which[64];
     size_t room = 0;
@@ -30,7 +30,7 @@ static bool maps(pid_t pid, const struct stat *record) {
     snprintf(which, sizeof which, "%02x:%02x %llu ", major(record->st_dev), minor(record->st_dev),
              (unsigned long long)record->st_ino);
     while (file != NULL && !found && getline(&line, &room, file) > 0) {
-        /* a line of `maps` has the fields addresses, mode, offset, device and inode, path */
+        /* a line of /proc/PID/maps has the fields addresses, mode, offset, device and inode, path */
         const char *at = line;
         for (unsigned field = 0; field < 3 && *at != '\0'; field++) {
             at += strcspn(at, " ");
@@ -79,7 +79,8 @@ pid_t survivors_find(const struct run_result *r, pid_t reporter) {
     if (!proc_is_ours() || fstat(r->record_fd, &record) != 0 || find(r->record, &record, reporter) == 0) {
         return 0;
     }
-    /* The runner waits, because many children end soon after their parent, as in a double fork. */
+    /* The runner sleeps before it searches again, because many children end soon after their parent, as in
+     * a double fork. */
     usleep(END_WAIT_MS * 1000);
     return find(r->record, &record, reporter);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds a process that a program left running when the program ended, such as a daemon. Runs on the runner's
- * main thread, and may sleep 0.2 s.
+ * Finds a process that a program left running when the program ended, such as a daemon. The search runs on
+ * the runner's main thread, which may sleep for 0.2 s.
  */
 #ifndef CLI_SURVIVORS_H
 #define CLI_SURVIVORS_H

@@ -18,7 +18,8 @@
 #include "record/uuid.h"
 #include "report/spool.h"
 
-/* The pause after each report. It limits the CPU time that a hostile program can cost. */
+/* The pause after each report that the reporter's thread takes. It limits the CPU time that a hostile
+ * program can cost by many reports. */
 #define PAUSE_NS (10 * HD_NS_PER_MS)
 #define LAST_WAIT_NS (2 * HD_NS_PER_S)
 #define STACK_BYTES (2u * 1024 * 1024)
@@ -31,8 +32,8 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     char text[37];
     hd_uuid_text(t->decided->session, text);
     bool is = strcmp(text, session) == 0;
-    /* A child of the program has a session of its own. So a child's report has the session of one of the
-     * other records. */
+    /* A child of the program has a session and a record of its own. So a child's report has the session of
+     * one of the other records. */
     for (unsigned i = 1; !is && i < HD_RECORDS; i++) {
         uint8_t id[HD_UUID_BYTES];
         memcpy(id, t->records[i].options.session, sizeof id);
@@ -42,7 +43,8 @@ static bool is_of_this_run(const struct take_reports *t, const char *session) {
     return is;
 }
 
-/* True: `id` is a UUID of version 7. The id becomes a file's name, so any other text is dangerous. */
+/* True: `id` is a UUID of version 7. The id becomes a file's name, so another text could name a file
+ * outside the spool. */
 static bool is_id(const char *id) {
     static const char form[] = "xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx";
     for (size_t i = 0; i < sizeof form; i++) {
@@ -85,7 +87,8 @@ static void write_report(struct take_reports *t, const char *text, size_t bytes)
     json_decref(report);
 }
 
-/* Copies the text before it is checked, because the program may change the text at any time. */
+/* Takes the report from the outbox. Copies the report's text before checking it, because the program may
+ * change the outbox at any time. */
 static void take_one(struct take_reports *t) {
     size_t bytes = atomic_load(&t->outbox->bytes);
     char *copy = bytes <= HD_OUTBOX_TEXT_BYTES ? malloc(bytes + 1) : NULL;
@@ -131,7 +134,7 @@ void take_reports_end(struct take_reports *t) {
     if (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL) {
         take_one(t);
     }
-    /* Closes the outbox: a surviving child finds it in use, and so puts no report into it. */
+    /* Closes the outbox by the state of an outbox in use. So a surviving child puts no report into it. */
     uint32_t empty = HD_OUTBOX_EMPTY;
     atomic_compare_exchange_strong(&t->outbox->state, &empty, HD_OUTBOX_FILLING);
 }

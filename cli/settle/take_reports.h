@@ -12,11 +12,13 @@
 
 #include "record/record.h"
 
-/* the most new reports of one run; the spool is limited, so more would displace other runs' reports */
+/* the most new reports that the reporter takes in one run; more would displace other runs' reports from
+ * the spool */
 #define TAKE_REPORTS_MAX 100
 
 struct take_counts {
-    /* The number of new reports, and the number of complete reports that could not be written. */
+    /* `taken`: the number of new reports. `failed`: the number of complete reports that could not be
+     * written. */
     atomic_uint taken, failed;
     atomic_int error; /* the errno value of the first failed write */
 };
@@ -33,10 +35,11 @@ void take_reports_init(struct take_reports *t, struct hd_record *records,
 /* Starts a thread of the reporter, which takes reports until the reporter ends. `t` must stay valid until the
  * reporter ends. If the thread cannot start, the reports in the outbox are lost. */
 void take_reports_start(struct take_reports *t);
-/* Called by the runner after the program's end. Waits up to 2 s until the reporter has taken the last report.
- * If the reporter has not taken it, this function does. At its end the function closes the outbox. */
+/* Called by the runner after the program's end. Blocks for up to 2 s until the reporter has taken the last
+ * report. If the reporter has not taken it, this function does. At its end the function closes the outbox. */
 void take_reports_end(struct take_reports *t);
-/* Adds the number of failed writes to the runner's private copy of the record. */
+/* Adds the number of failed writes in `counts` to `record`, which is the runner's private copy of a
+ * record. */
 void take_reports_count(const struct take_counts *counts, struct hd_record *record);
 
 #endif

@@ -3,12 +3,12 @@
 
 #include "os/os.h"
 
-/* the longest time to wait for the end of abandoned threads */
+/* the longest time for which hd_attach_wait_for_abandoned blocks its caller */
 #define ABANDONED_NS (5 * HD_NS_PER_S)
-#define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* for each wait table, one monitor and one worker */
+#define ABANDONED_MAX (2 * HD_ATTACH_TABLES_MAX) /* for each wait table, one abandoned monitor and worker */
 
-/* In a forked child this table still has the ids of the parent's threads. These threads do not exist in the
- * child, so none counts as alive. */
+/* The thread ids of abandoned threads. A forked child still has the ids of the parent's threads here.
+ * These threads do not exist in the child, so none counts as alive. */
 static struct {
     int tid[ABANDONED_MAX];
     unsigned count;
@@ -33,8 +33,8 @@ bool hd_attach_has_abandoned(void) {
     return false;
 }
 
-/* A busy worker ends within ABANDONED_NS. A worker that a disk blocks may live longer, so the time to wait is
- * limited. */
+/* A busy abandoned worker ends within ABANDONED_NS. A worker that a disk blocks may live longer, so this
+ * function returns after ABANDONED_NS at the latest. */
 void hd_attach_wait_for_abandoned(void) {
     uint64_t until_ns = hd_os_now_ns() + ABANDONED_NS;
     while (hd_attach_has_abandoned() && hd_os_now_ns() < until_ns) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The watch usually starts in the constructor. If the program must be single-threaded for a while, the watch
- * starts at the first wait, since the monitor and the worker are threads too. If a call has ended our
- * threads, the next wait starts the watch again.
+ * The watch of a process usually starts in the preload's constructor. A program may have to be
+ * single-threaded for a while. In this case the watch starts at the main thread's first wait, since the
+ * monitor and the worker are threads too. If our threads had to end for a call of the program, the main
+ * thread's next wait starts the watch again.
  */
 #include "preload/attach/attach.h"
 
@@ -24,8 +25,9 @@
 /* ---- the constructor ------------------------------------------------------------------------- */
 
 /* True if the process has a seccomp filter that the runner does not have. A filter that outlived an exec
- * applies to our threads too. The runner has tried its own filters, and stored their number in `o`. An
- * unreadable mode counts as a filter, since without /proc the watch would see nothing. */
+ * applies to our threads too. The runner has tested that its own filters allow a watch, and has stored their
+ * number in `o`. If /proc does not show the mode, this counts as a filter, since without /proc the watch
+ * would see nothing. */
 static bool under_an_unknown_filter(const struct hd_record_options *o) {
     static const char own[] = "/proc/self/status";
     char mode[16];
@@ -64,7 +66,8 @@ void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
         set_phase(HD_ATTACH_AT_FIRST_WAIT, HD_UNWATCHED_NO_WAIT);
         hd_record_file_keep();
     } else if (r->options.of_child != 0 && r->options.exec_mode == 0) {
-        /* Most children end soon and never wait. So the watch of a child starts at its first wait. */
+        /* Most children end soon and never wait. So the watch of a child starts at the child's first
+         * wait. */
         set_phase(HD_ATTACH_AT_FIRST_WAIT, HD_UNWATCHED_NO_WAIT);
     } else {
         atomic_store(&hd_attach_state.phase, HD_ATTACH_STARTING);
@@ -105,7 +108,7 @@ static bool in_vforked_child(void) {
     return (phase == HD_ATTACH_AT_FIRST_WAIT || phase == HD_ATTACH_ENDING) && hd_attach_is_vforked();
 }
 
-/* Changes phase AT_FIRST_WAIT to STARTING. False: this wait starts no watch. */
+/* Changes the watch's phase from AT_FIRST_WAIT to STARTING. False: the caller's wait starts no watch. */
 static bool claim_start(void) {
     uint32_t phase = HD_ATTACH_AT_FIRST_WAIT;
     if (hd_attach_state.restarts.not_before_ns > hd_os_now_ns() &&
@@ -114,8 +117,8 @@ static bool claim_start(void) {
     }
     if (!atomic_compare_exchange_strong(&hd_attach_state.phase, &phase, HD_ATTACH_STARTING)) {
         if (phase != HD_ATTACH_STARTING) {
-            /* This process is not watched any more, or is a forked child that is not followed. Without a wait
-             * table, later waits of this thread skip this function. */
+            /* This process is not watched any more, or is a forked child that is not followed. Without a
+             * wait table, this thread's later waits do not call first_wait. */
             hd_wait_table_self = NULL;
         }
         return false;
@@ -128,13 +131,14 @@ static bool claim_start(void) {
     return true;
 }
 
-/* The hook of preload/waits (struct hd_wait_hooks): the calling thread has a wait table but no watch, and is
- * about to wait. Returns the thread's table if the thread is watched now, else NULL. Keeps errno. */
+/* The hook that preload/waits calls (struct hd_wait_hooks): the calling thread has a wait table but no
+ * watch, and is about to wait. Returns the thread's wait table if the thread is watched now, else NULL.
+ * Preserves errno. */
 static struct hd_wait_table *first_wait(void) {
     struct hd_wait_table *t = hd_wait_table_self;
     if (t->named) {
-        /* Either the watch of this named thread has ended, or the process is a forked child. The thread's
-         * table is not used any more. */
+        /* Either the watch of this named thread has ended, or the process is a forked child. In both cases
+         * the thread's wait table is not used any more. */
         hd_wait_table_self = NULL;
         return NULL;
     }

@@ -59,8 +59,8 @@ static void fill_settings(const struct hd_record_options *o, struct hd_settings 
 
 /* ---- the main thread ------------------------------------------------------------------------- */
 
-/* Returns an address above all frames of the main thread: the kernel puts the path of the executed file
- * there. */
+/* Returns an address above all stack frames of the main thread: the kernel stores the path of the executed
+ * file at that address. */
 static uint64_t main_stack_top(void) {
     return getauxval(AT_EXECFN);
 }
@@ -77,9 +77,10 @@ static void watch_main_thread(struct hd_run *run, struct hd_wait_table *t, uint6
     hd_wait_table_self = hd_attach_state.waits = t;
 }
 
-/* Runs when the main thread calls pthread_exit. Ends our threads, and so the watches of the other threads.
- * Otherwise one of ours could be the last thread, on which libc calls exit. Our threads have a private
- * descriptor table, so the program's exit handlers would find no descriptors there. */
+/* Runs when the main thread calls pthread_exit. Ends our threads, and so also the watches of the named
+ * threads. Otherwise one of our threads could be the last thread of the process, on which libc calls exit.
+ * Our threads have a private descriptor table, so the program's exit handlers would not find the program's
+ * descriptors there. */
 static void main_thread_ends(void *unused) {
     (void)unused;
     hd_wait_table_self = NULL;
@@ -95,8 +96,8 @@ static void stop_at_exit_of_main_thread(void) {
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* Ends the watch before it has started. Closes our descriptor of the record file, since none of our
- * descriptors may stay in the program's table. */
+/* Ends the watch before it has started, and stores the reason `why`. Closes our descriptor of the record
+ * file, since none of our descriptors may stay in the program's descriptor table. */
 static void give_up(enum hd_unwatched why) {
     atomic_store(&hd_attach_state.phase, HD_ATTACH_NEVER);
     atomic_store(&hd_attach_state.record->status.unwatched, why);
@@ -125,8 +126,8 @@ void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns) {
     struct hd_run *run;
     const struct hd_ports ports = {.recogniser = hd_attach_recogniser(t, r),
                                    .exceeds = hd_attach_end_on_monitor};
-    /* The program has changed its root folder, so the spool's path now means another folder. For this reason
-     * no watch starts. */
+    /* If the program has changed its root folder, the spool's path now means another folder, so no watch
+     * starts. */
     if (!hd_attach_has_same_root()) {
         give_up(HD_UNWATCHED_ROOT);
         return;

@@ -7,13 +7,13 @@ struct hd_attach_state hd_attach_state;
 void *hd_attach_alt_stack;
 
 static int own_pid;
-/* Points to 1 in the watched process, and to 0 in a forked child. The pid does not suffice, because a child
- * in another PID namespace may have the same number. */
+/* Points to the value 1 in the watched process, and to 0 in a forked child. The process id does not
+ * suffice to recognise a child, because a child in another PID namespace may have the same process id. */
 static uint32_t *not_wiped;
 
 void hd_attach_set_own(void) {
-    /* `not_wiped` points here if there is no memory that a fork wipes. A forked child also reads 1 from here,
-     * so only the pid distinguishes that child. */
+    /* `not_wiped` points here if the kernel gave no memory that it wipes at a fork. A forked child also
+     * reads 1 from here, so only the process id distinguishes that child. */
     static uint32_t without_memory = 1;
     if (not_wiped == NULL) {
         not_wiped = hd_os_memory_take(sizeof *not_wiped);

@@ -17,8 +17,8 @@ enum hd_attach_phase {
     HD_ATTACH_AT_FIRST_WAIT, /* the main thread's next wait starts the watch */
     HD_ATTACH_STARTING,
     HD_ATTACH_WATCHED,
-    /* Our threads are ending by themselves. The main thread's next wait waits for their end and starts new
-     * ones. */
+    /* Our threads are ending by themselves. At its next wait the main thread blocks until they have ended,
+     * and starts new ones. */
     HD_ATTACH_ENDING,
     HD_ATTACH_NEVER, /* this process is not watched any more */
 };
@@ -27,15 +27,15 @@ enum hd_attach_phase {
 struct hd_attach_restarts {
     unsigned starts;
     unsigned lost_tables;   /* the number of wait tables that an abandoned worker may still use */
-    uint64_t start_took_ns; /* the duration of the last start */
-    uint64_t not_before_ns; /* the earliest time of the next start */
+    uint64_t start_took_ns; /* the duration of the watch's last start */
+    uint64_t not_before_ns; /* the earliest time of the watch's next start */
 };
 
 struct hd_attach_state {
     struct hd_record *record;
     _Atomic uint32_t phase; /* enum hd_attach_phase */
     _Atomic bool filtered;  /* hd_attach_is_filtered explains it */
-    /* The securebits of the main thread when our threads started. -1: the next start reads them. */
+    /* The main thread's securebits at the time when our threads started. -1: the next start reads them. */
     int securebits;
     struct hd_wait_table *waits; /* the main thread's wait table, while that thread is watched */
     struct hd_attach_restarts restarts;
@@ -49,8 +49,8 @@ extern void *hd_attach_alt_stack;
 /* Makes the calling process the one for which hd_attach_is_own returns true. */
 void hd_attach_set_own(void);
 
-/* False in a forked child, because the kernel has wiped our memory there. True in a vforked child, which
- * shares our memory. */
+/* False in a forked child, because the kernel wipes Hangdog's memory in it. True in a vforked child, which
+ * shares Hangdog's memory with the parent. */
 bool hd_attach_has_own_memory(void);
 /* True only in the watched process: false in a forked child and in a vforked one. */
 bool hd_attach_is_own(void);
@@ -63,14 +63,14 @@ bool hd_attach_is_child(void);
  * While this is true, our code on the program's threads makes no system call. */
 bool hd_attach_is_filtered(void);
 
-/* True if threads of ours exist in phase `phase`. */
+/* True if our threads exist in phase `phase` of the watch. */
 bool hd_attach_phase_has_threads(enum hd_attach_phase phase);
 /* Returns the monitor's thread id. 0: this process has no threads of ours. -1: the monitor has not stored its
  * id yet. */
 int hd_attach_own_thread(void);
 
-/* The preload's wrapper of prctl under a second name, for calls from the preload itself. If the program has a
- * prctl of its own, that one hides the wrapper's first name. */
+/* The preload's wrapper of prctl under a second name, for calls from the preload itself. If the program
+ * has a prctl of its own, that function hides the wrapper's first name. */
 int hd_own_prctl(int option, ...);
 
 #endif

@@ -10,8 +10,8 @@
 #include "watch/watching.h"
 
 #define STARTS_WITHOUT_PAUSE 4
-/* The pause before a start is this number of times as long as the last start and stop together. So starts and
- * stops take at most a twentieth of the time. */
+/* The pause before the next start of the watch is this number of times as long as the last start and the
+ * last stop together. So starts and stops take at most a twentieth of the main thread's time. */
 #define PAUSE_FACTOR 20
 
 bool hd_attach_stop(void) {
@@ -24,8 +24,8 @@ bool hd_attach_stop(void) {
     return stopped && !atomic_load(&run->channel.stop.worker_left);
 }
 
-/* Sets the earliest time of the next start, so that a program that ends each watch soon does not spend its
- * time on starts. */
+/* Sets the earliest time of the watch's next start, so that a program that soon ends each watch does not
+ * spend its time on starts. */
 static void set_pause(uint64_t stop_began_ns) {
     struct hd_attach_restarts *r = &hd_attach_state.restarts;
     uint64_t now_ns = hd_os_now_ns();
@@ -40,9 +40,11 @@ bool hd_attach_end_threads(void) {
     }
     uint64_t began_ns = hd_os_now_ns();
     hd_record_file_keep();
-    hd_wait_table_self = NULL; /* NULL until the stop has shown whether the worker still uses the table */
+    /* NULL until the stop has shown whether the worker still uses the wait table */
+    hd_wait_table_self = NULL;
     struct hd_run *run = hd_run_current();
-    /* The watch is NULL if another thread's filter has ended it, or if there was no memory for it. */
+    /* The wait table has no watch if another thread's seccomp filter has ended it, or if there was no
+     * memory for it. */
     if (run != NULL && t->watch != NULL) {
         hd_watch_remove(run, t->watch);
     }
@@ -57,7 +59,7 @@ bool hd_attach_end_threads(void) {
     hd_named_forget(); /* comes after the stop, since until the stop more named threads can join this run */
     hd_attach_state.securebits = -1;
     set_pause(began_ns);
-    /* the phase is NEVER if another thread has installed a seccomp filter */
+    /* the watch's phase is NEVER if another thread has installed a seccomp filter */
     uint32_t phase = atomic_load(&hd_attach_state.phase);
     if (hd_attach_phase_has_threads(phase)) {
         atomic_compare_exchange_strong(&hd_attach_state.phase, &phase,
@@ -69,7 +71,7 @@ bool hd_attach_end_threads(void) {
 
 void hd_attach_end_watch(enum hd_unwatched why) {
     if (hd_attach_own_thread() != 0) {
-        /* the main thread still marks its turns when the watch has ended, without effect */
+        /* after this stop the main thread still marks its turns, but the marks have no effect */
         (void)hd_attach_stop();
         atomic_store(&hd_attach_state.phase, HD_ATTACH_NEVER);
         atomic_store(&hd_attach_state.record->status.unwatched, why);
@@ -80,8 +82,8 @@ void hd_attach_before_filter(void) {
     if (hd_attach_is_filtered() || hd_attach_is_vforked()) {
         return;
     }
-    /* A forked child needs this call, too. There our handler would make system calls when the child gets the
-     * handler's signal, and the filter may kill the child for them. */
+    /* A forked child needs this call, too. Otherwise our signal handler would make system calls if the
+     * child got the handler's signal. The filter might kill the child for such a call. */
     hd_capture_signal_end();
     if (hd_attach_has_own_memory()) {
         if (hd_attach_phase_has_threads(atomic_exchange(&hd_attach_state.phase, HD_ATTACH_NEVER))) {

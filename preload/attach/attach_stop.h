@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ends a watch: until the next wait, for ever, or before a seccomp filter. These functions run on the
- * program's threads, except hd_attach_end_on_monitor.
+ * Ends a watch until the main thread's next wait, or for ever, for example before a seccomp filter. These
+ * functions run on the program's threads, except hd_attach_end_on_monitor.
  */
 #ifndef HD_ATTACH_STOP_H
 #define HD_ATTACH_STOP_H
@@ -12,9 +12,9 @@
  * not answer. Such a worker may still use the main thread's wait table. */
 bool hd_attach_stop(void);
 
-/* Ends our threads until the main thread's next wait. The main thread calls this for a call that fails while
- * other threads exist, and for a change of rights that our threads cannot follow. False: there was no thread
- * to end. */
+/* Ends our threads until the main thread's next wait. The main thread calls this before a system call that
+ * fails while other threads exist. It also calls this at a change of its own rights that our threads cannot
+ * make. False: there was no thread to end. */
 bool hd_attach_end_threads(void);
 
 /* Ends the watch for ever, and stores the reason in the record. Any thread may call this. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * When the program changes ids, libc makes every thread change them, ours too. libc aborts the program if a
- * thread's result differs from the others. The result depends on capabilities and securebits, which each
- * thread has for itself. So our threads end before the change if theirs differ from the caller's.
+ * When the program changes its user or group ids, libc makes every thread change them, ours too. If a
+ * thread's result differs from the others, libc aborts the program. The result depends on capabilities and
+ * securebits, which each thread has for itself. So our threads end before the change if theirs differ from
+ * the caller's.
  */
 #include "preload/attach/credentials.h"
 
@@ -25,23 +26,25 @@
 #include "preload/waits/wait_table.h"
 #include "watch/follow.h"
 
-#define DISK_WAIT_NS (50 * HD_NS_PER_MS) /* the longest time to wait for a worker that a disk blocks */
+/* the longest time for which a worker that a disk blocks delays an id change */
+#define DISK_WAIT_NS (50 * HD_NS_PER_MS)
 #define DISK_POLL_NS (5 * HD_NS_PER_MS)
 
 /* libc has this function, but declares it in no header. */
 extern int capget(cap_user_header_t header, cap_user_data_t data);
 
-/* The real, effective and saved ids of a thread. System calls read them, because /proc is missing under some
- * roots, and is too slow for a program that changes ids at each request. */
+/* The real, effective and saved user and group ids of a thread. This file reads them by system calls and
+ * not from /proc. The folder /proc is missing under some root folders, and is too slow for a program that
+ * changes ids at each request. */
 struct ids {
     uid_t user[3];
     gid_t group[3];
 };
 
-/* The credentials of our threads. */
+/* The credentials of the monitor and the worker. */
 static struct {
-    struct ids ids; /* equal for all threads, because libc changes the ids of all together */
-    /* true: the main thread changed its groups by a raw system call, and our threads did not */
+    struct ids ids; /* equal for all threads, because libc changes the ids of all threads together */
+    /* true: the main thread changed its supplementary groups by a raw system call, our threads did not */
     bool other_groups;
     bool no_new_privs; /* true: our threads have the flag no_new_privs */
     /* The set of capabilities that our threads have dropped from the bounding set. */
@@ -65,8 +68,8 @@ void hd_attach_after_id_change(void) {
     if (hd_attach_own_thread() != 0) {
         ours.ids = own_ids();
     }
-    /* In a child that was forked during an id change the counter may be 0 already. In this case the counter
-     * stays 0. */
+    /* In a child that was forked during an id change the counter hd_follow_id_changes may be 0 already. In
+     * this case the counter stays 0. */
     uint32_t changes = atomic_load(&hd_follow_id_changes);
     while (changes != 0 && !atomic_compare_exchange_weak(&hd_follow_id_changes, &changes, changes - 1)) {
     }
@@ -76,7 +79,8 @@ void hd_attach_forget_id_changes(void) {
     atomic_store(&hd_follow_id_changes, 0);
 }
 
-/* Reads the inheritable, permitted and effective capabilities of thread `tid`; 0: the calling thread. */
+/* Reads the inheritable, permitted and effective capabilities of thread `tid`; 0: the calling thread.
+ * False: the kernel refused. */
 static bool read_capabilities(int tid, uint64_t sets[HD_CAPS_SETS]) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = tid};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -123,8 +127,8 @@ static bool program_has_one_thread(void) {
     return flag != NULL && *flag != 0;
 }
 
-/* True: thread `tid` is blocked in a system call other than futex. The worker waits for work in futex, so a
- * disk probably blocks it. */
+/* True: thread `tid` is blocked in a system call other than futex. The worker waits for work in futex, so
+ * if it is blocked in another call, a disk probably blocks it. */
 static bool is_at_a_disk(int tid) {
     char text[64];
     int fd = hd_proc_open_own_task(tid, "syscall", O_RDONLY | O_CLOEXEC);
@@ -148,8 +152,8 @@ static bool worker_is_stuck(void) {
     return false;
 }
 
-/* Ends our threads, and waits until they have ended, but at most 5 s. A worker that a disk blocks for longer
- * keeps its old rights until the disk answers, and then ends. */
+/* Ends our threads, and blocks the caller until they have ended, but for at most 5 s. A worker that a disk
+ * blocks for longer keeps its old rights until the disk answers, and then ends. */
 static void end_threads(void) {
     if (!hd_attach_end_threads()) {
         hd_attach_end_watch(HD_UNWATCHED_RIGHTS);
@@ -204,7 +208,7 @@ static bool on_main_thread(void) {
     return hd_attach_own_thread() != 0 && hd_wait_table_self != NULL && !hd_wait_table_self->named;
 }
 
-/* Makes our threads give up what the main thread has given up, or ends them if they cannot.
+/* Makes our threads give up the rights that the main thread has given up, or ends them if they cannot.
  * `checked_by_calls`: have_more() can compare this kind of right, so our threads keep theirs unless
  * have_more() returns true. */
 static void follow(bool checked_by_calls) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Keeps the rights of our threads equal to the main thread's when the program changes ids or gives up rights.
- * These functions run on the program's threads. Those that Hangdog's libc wrappers call preserve errno.
+ * These functions run on the program's threads. The functions that Hangdog's libc wrappers call preserve
+ * errno.
  */
 #ifndef HD_ATTACH_CREDENTIALS_H
 #define HD_ATTACH_CREDENTIALS_H
@@ -31,9 +32,10 @@ enum hd_given_up {
     HD_GAVE_UP_PLACE,
 };
 
-/* Any thread calls this after it may have given up a right of kind `what`. Our threads give up the same right
- * if the caller is the main thread. For HD_GAVE_UP_ROOT the caller may be any thread. If our threads cannot
- * give up the right, they end until the main thread's next wait. */
+/* Any thread calls this after it may have given up a right of kind `what`. `number`: the capability, for
+ * HD_GAVE_UP_BOUNDED. Our threads give up the same right if the caller is the main thread. For
+ * HD_GAVE_UP_ROOT the caller may be any thread. If our threads cannot give up the right, they end until the
+ * main thread's next wait. */
 void hd_attach_gave_up(enum hd_given_up what, unsigned number);
 
 /* True if / is the same folder as at the first call of this function. */

@@ -64,9 +64,9 @@ static bool takes_us(const char *loader) {
     return takes;
 }
 
-/* The program may be the loader, with another program among its arguments. Returns the path of this other
- * program. NULL: the loader runs none, but lists or checks files. In glibc up to 2.42 each option that is not
- * handled here has a value, except --inhibit-cache. */
+/* The executed program may be the dynamic loader, with another program among its arguments. Returns the
+ * path of this other program. NULL: `loader` is another program, or a loader that only lists or checks files.
+ * In glibc up to 2.42 each option that is not handled here has a value, except --inhibit-cache. */
 static const char *run_by(const char *loader, char *const *argv) {
     const char *slash = strrchr(loader, '/');
     if (strcmp(slash != NULL ? slash + 1 : loader, LOADER) != 0 || argv == NULL || argv[0] == NULL) {
@@ -101,7 +101,7 @@ static bool has_our_loader(const struct hd_elf_file *f, const char **program, ch
 }
 
 /* True: exec raises privileges because of the file's mode or capabilities. In this case the loader ignores
- * LD_PRELOAD, and our variables would stay in the environment. */
+ * LD_PRELOAD, and Hangdog's variables would stay in the program's environment. */
 static bool gains_privileges(const struct stat *st, int dir, const char *path) {
     char caps[64];
     return (st->st_mode & (S_ISUID | S_ISGID)) != 0 ||
@@ -109,8 +109,9 @@ static bool gains_privileges(const struct stat *st, int dir, const char *path) {
             hd_os.get_xattr(path, "security.capability", caps, sizeof caps) > 0);
 }
 
-/* True: this process may have a POSIX lock on the file, or /proc/locks cannot be read. In this case the file
- * must not be opened. The kernel drops the lock when the process closes any descriptor of the file. */
+/* True: this process may have a POSIX lock on the file, or /proc/locks cannot be read. In this case the
+ * file must not be opened, because the kernel drops the lock when the process closes any descriptor of the
+ * file. */
 static bool may_have_posix_lock(uint64_t inode) {
     char piece[512], line[LOCK_LINE_BYTES], wanted[32];
     struct hd_text t;
@@ -177,7 +178,8 @@ bool hd_exec_target_loads_us(int dir, const char *path, char *const *argv, char 
             return false;
         }
         dir = AT_FDCWD;
-        /* `argv` is the first file's; the next file is an interpreter, or the program that a loader runs */
+        /* `argv` has the first file's arguments; the next file is an interpreter, or the program that a
+         * loader runs */
         argv = NULL;
     }
     return false;

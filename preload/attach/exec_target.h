@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Predicts whether a program will load the preload after exec, by reading the program's files.
- * Async-signal-safe; no allocation; leaves no file open.
+ * Predicts whether a program will load the preload after exec, by reading the program's files. These
+ * functions are async-signal-safe, do not allocate, and leave no file open.
  */
 #ifndef HD_EXEC_TARGET_H
 #define HD_EXEC_TARGET_H

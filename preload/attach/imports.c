@@ -21,8 +21,8 @@ struct dynamic {
     } table[2];
 };
 
-/* Returns the address for a value of the dynamic section. The value is an offset in the file, unless the
- * loader has already replaced it by the address. */
+/* Returns the address in memory for a value of the dynamic section. The value is an address before
+ * relocation, unless the loader has already replaced it by the address in memory. */
 static const void *at(const struct dynamic *d, uintptr_t value) {
     return (const void *)(value < d->bias ? value + d->bias : value); // NOLINT(performance-no-int-to-ptr)
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread takes a free slot when its name matches. After the thread has ended, the worker frees the slot.
- * The memory of a slot stays allocated while the process lives, since the worker may be using it.
+ * A thread takes a free slot when its name is one that the user gave by --thread. After the thread has ended,
+ * the worker frees the slot. The memory of a slot stays allocated while the process lives, since the worker
+ * may be using it.
  */
 #include "preload/attach/named_threads.h"
 
@@ -13,7 +14,7 @@
 #include "watch/watching.h"
 
 #define CHECK_EVERY_NS (100 * HD_NS_PER_MS)
-/* The longest time that an ending thread waits for the worker. */
+/* The longest time for which an ending named thread is blocked until the worker leaves its slot. */
 #define WORKER_WAIT_NS (100 * HD_NS_PER_MS)
 
 enum use {
@@ -23,13 +24,15 @@ enum use {
     CLAIMED,
     WATCHED,
     ENDED, /* the thread has ended, and the worker will free the slot */
-    /* The watch has ended. The thread may still use the slot, so no other thread gets it. */
+    /* The watch of the slot's thread has ended. This thread may still use the slot, so no other thread
+     * gets it. */
     FORGOTTEN,
 };
 
 struct slot {
     _Atomic uint32_t use;
-    _Atomic uint32_t working; /* 1 while the worker uses the slot; an ending thread waits for 0 by futex */
+    /* 1 while the worker uses the slot; an ending thread is blocked in futex until this is 0 */
+    _Atomic uint32_t working;
     struct hd_wait_table *waits;
 };
 
@@ -50,8 +53,8 @@ static _Thread_local uint64_t checked_ns;
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Runs when a watched named thread ends. The memory of the thread's stack is about to vanish. So this
- * function waits until neither the worker nor the monitor uses the stack. It also waits during a stop, and if
- * the slot is FORGOTTEN. */
+ * function blocks until neither the worker nor the monitor uses the stack, but only for a limited time. It
+ * does so even during a stop of the watch, and if the slot is FORGOTTEN. */
 static void thread_ends(void *of) {
     struct slot *p = of;
     uint32_t use = atomic_load(&p->use), on = WATCHED;
@@ -77,7 +80,8 @@ static void thread_ends(void *of) {
     if (run != NULL && watch != NULL && atomic_load(&p->working) == 0) {
         hd_watch_remove(run, watch);
     } else {
-        /* If the worker did not finish in time, or the run has ended, the watch stays. */
+        /* If the worker did not finish in time, or the run has ended, this function does not remove the
+         * watch. */
         hd_watch_leave_stopped();
     }
 }
@@ -92,8 +96,8 @@ static struct slot *claim(void) {
     return NULL;
 }
 
-/* Prepares the slot for a new thread. Uses the slot's former wait table again, since the worker may be
- * reading it. False: no memory. */
+/* Prepares the slot for a new thread. Uses the wait table of the slot's former thread again, since the
+ * worker may still be reading it. False: there was no memory for a wait table. */
 static bool clear(struct slot *p) {
     struct hd_wait_table *t = p->waits != NULL ? p->waits : hd_wait_table_new();
     if (t == NULL) {

@@ -22,8 +22,8 @@ void hd_named_init(struct hd_record *r);
  * errno. */
 bool hd_named_watch_caller(void);
 
-/* Ends the watches of all named threads. The caller has stopped the monitor, or is the monitor. The threads
- * can be watched again once a monitor runs. */
+/* Ends the watches of all named threads. The caller has stopped the monitor, or is the monitor. The
+ * threads can be watched again once a monitor runs again. */
 void hd_named_forget(void);
 
 /* The recogniser's functions for all named threads. hd_named_due runs on the monitor thread,

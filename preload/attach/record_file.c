@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes a record of the runner's file, and opens the file again for exec. While a worker runs, the file stays
- * open in the worker's private descriptor table, where the program does not see it. Without a worker the file
- * stays open in the program's descriptor table, at a high number.
+ * Takes a record of the runner's memory file, and opens the file again for exec. While a worker runs, the
+ * file stays open in the worker's private descriptor table, where the program does not see it. Without a
+ * worker the file stays open in the program's descriptor table, at a high number.
  */
 #include "preload/attach/record_file.h"
 
@@ -23,7 +23,7 @@
 #include "os/linux/proc_files.h"
 #include "record/uuid.h"
 
-#define HIGH_FD 900 /* a number that programs rarely use, below the usual limit of 1024 */
+#define HIGH_FD 900 /* a descriptor number that programs rarely use, below the usual limit of 1024 */
 
 static struct {
     struct hd_record *table;
@@ -31,8 +31,8 @@ static struct {
     dev_t device;
     ino_t inode;
     int high_fd; /* the high descriptor number plus 1; 0: the file has no high descriptor */
-    /* Copies of two options. A forked child that is not followed needs them, because it has no mapping of the
-     * table. */
+    /* Copies of two options of the records. A forked child that is not followed needs them, because it
+     * does not have the records mapped. */
     bool follow;
     char path[sizeof((struct hd_record_options *)0)->link];
 } file;
@@ -45,22 +45,22 @@ static bool has_unreported(struct hd_record *r) {
            atomic_load(&r->hangs.count) != 0;
 }
 
-/* Clears the values of the record's former program. */
+/* Clears the values of the program that had the record before. The record's options stay. */
 static void clear_image(struct hd_record *r) {
     size_t options_end = offsetof(struct hd_record, status);
     memset((uint8_t *)r + options_end, 0, offsetof(struct hd_record, runner) - options_end);
 }
 
-/* Clears the app name, which is that of the runner's program, since another program stores a name of its own.
- * Does nothing if the user gave one name for all programs. */
+/* Clears the app's name and version, which are those of the runner's program, since another program stores
+ * its own. Does nothing if the user gave one name for all programs. */
 static void forget_app(struct hd_record_options *o) {
     if (!o->app_named) {
         o->app_name[0] = o->app_version[0] = '\0';
     }
 }
 
-/* Called after an exec. The process keeps the record that it had before the exec, without the former
- * program's values. */
+/* Called after an exec. The process keeps the record that it had before the exec, without the values of
+ * the program before the exec. */
 static struct hd_record *take_over(struct hd_record *r) {
     clear_image(r);
     if (r->options.of_child) {
@@ -91,8 +91,8 @@ static bool is_reusable(struct hd_record *r, uint32_t owner, uint64_t space) {
            kill((pid_t)owner, 0) != 0 && errno == ESRCH;
 }
 
-/* Takes a free record. If `reuse`, takes the record of a process that has ended. `of_child`: the record is
- * for a child of the program. NULL: there is no record to take. */
+/* Takes a free record for this process. If `reuse`, takes the record of a process that has ended.
+ * `of_child`: this process is a child of the program. NULL: there is no record to take. */
 static struct hd_record *take_one(struct hd_record *table, bool of_child, bool reuse) {
     uint64_t space = own_pid_namespace(table);
     for (unsigned i = 0; i < HD_RECORDS; i++) {
@@ -129,8 +129,8 @@ static struct hd_record *take(struct hd_record *table, struct hd_record *before)
     if (found != before && before != NULL && found != NULL) {
         atomic_store(&before->owner.superseded_ns, hd_os_now_ns());
     } else if (found == NULL && before != NULL) {
-        /* The table is full, so this program gets the former program's record. The former program's reports
-         * stay valid. */
+        /* The table of records is full, so this program gets the record of the program before the exec.
+         * That program's reports stay valid. */
         found = take_over(before);
     }
     if (found != NULL) {
@@ -173,8 +173,8 @@ static struct hd_record *take_from(int fd, unsigned long number) {
     file.device = st.st_dev;
     file.inode = st.st_ino;
     if (table->options.exec_mode != 0) {
-        /* The lock stays after the descriptor is closed, because the mapping keeps it until exec or the end
-         * of the process. */
+        /* The lock of the file stays after the descriptor is closed, because the mapping keeps it until
+         * exec or the end of the process. */
         hd_os.flock(fd, (table->options.follow ? LOCK_SH : LOCK_EX) | LOCK_NB);
     }
     memcpy(file.path, table->options.link, sizeof file.path);
@@ -189,7 +189,7 @@ static struct hd_record *take_from(int fd, unsigned long number) {
 }
 
 struct hd_record *hd_record_file_take_for_child(const struct hd_record *parent) {
-    file.high_fd = 0; /* the descriptor is the parent's, and this child does not use it */
+    file.high_fd = 0; /* the high descriptor is the parent's, and this child does not use it */
     struct hd_record *r = file.follow ? take(file.table, NULL) : NULL;
     if (r != NULL && parent != NULL) {
         memcpy(r->options.app_name, parent->options.app_name, sizeof r->options.app_name);
@@ -240,7 +240,8 @@ static bool is_the_file(int fd) {
     return fstat(fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode;
 }
 
-/* Opens the file again through /proc, by the descriptor in the worker's private table. */
+/* Opens the file again through /proc, by the file's descriptor in the worker's private descriptor
+ * table. */
 static int open_workers(void) {
     const struct hd_run *run = hd_run_current();
     int kept = run != NULL ? atomic_load(&run->channel.kept_fd) : 0;
@@ -264,8 +265,8 @@ int hd_record_file_open(void) {
     if (fd < 0) {
         fd = hd_os.open_at(AT_FDCWD, file.path, O_RDWR, 0);
     }
-    /* A number from 0 to 2 means that the program has closed this number. The next program must find it
-     * closed. */
+    /* A descriptor number from 0 to 2 means that the program has closed this number. The next program must
+     * find it closed. */
     if (fd >= 0 && fd < 3) {
         int higher = fcntl(fd, F_DUPFD, 3);
         hd_os_close(fd);

@@ -18,12 +18,12 @@ struct hd_record *hd_record_file_take(const char *text);
  * or no record is free. */
 struct hd_record *hd_record_file_take_for_child(const struct hd_record *parent);
 
-/* Returns the file's path, for the environment of children. NULL: children are not followed.
- * Async-signal-safe. */
+/* Returns the file's path, for the environment variables of child processes. NULL: children are not
+ * followed. Async-signal-safe. */
 const char *hd_record_file_path(void);
 
-/* Returns the outbox. It takes the reports that this process has no right to write into the spool. NULL:
- * there is no runner. */
+/* Returns the outbox (record/outbox.h). It takes the reports that this process has no right to write into
+ * the spool. NULL: there is no runner. */
 struct hd_outbox *hd_record_file_outbox(void);
 
 /* Returns the first record. It also has the counters that all followed processes share (struct
