@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* The number of counters. Descriptor numbers from this one on share counters with smaller numbers. A new
- * instance may change the counter of another one, so that the other one looks like two. But two instances
- * never look like one. */
+/* The number of counters. A descriptor number of this size or above shares its counter with a smaller number.
+ * So a new epoll instance may change the counter of another instance, which then looks like two instances.
+ * But two instances never look like one. */
 #define HD_EPOLL_COUNTERS 1024u
 extern _Atomic uint32_t hd_epoll_counter[HD_EPOLL_COUNTERS];
 

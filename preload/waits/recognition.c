@@ -5,15 +5,15 @@
 
 #include "preload/waits/epoll_generation.h"
 
-/* These three times are for a loop that is certain. */
-#define CERTAIN_EVERY_NS (10 * HD_NS_PER_S) /* the time between two judgements while the loop is idle */
-#define TURN_EVERY_NS (1 * HD_NS_PER_S)     /* the time between two judgements in a turn */
-/* the time between two judgements in a turn, if the first finds signs, but no proof, that the program has
- * left the loop */
+/* The time from one judgement of a thread's waits to the next, if the thread's loop is certain.
+ * CERTAIN_EVERY_NS: the loop is in its wait. TURN_EVERY_NS: a turn runs. CLOSED_AGAIN_NS: a turn runs, and
+ * the last judgement found signs, but no proof, that the program has left the loop. */
+#define CERTAIN_EVERY_NS (10 * HD_NS_PER_S)
+#define TURN_EVERY_NS (1 * HD_NS_PER_S)
 #define CLOSED_AGAIN_NS (200 * HD_NS_PER_MS)
-/* A thread may block in a condition variable until another thread lets it use the loop's epoll instance. Its
- * stack then has two or three frames of libc more than in the loop's wait. A difference of up to
- * SAME_TURN_FRAMES frames can mean that a thread is blocked for this reason. */
+/* A thread may be blocked on a condition variable until another thread lets it use the loop's epoll instance.
+ * The blocked thread's stack then has two or three frames of libc more than its stack in the loop's wait. So
+ * with a difference of up to SAME_TURN_FRAMES frames, the thread may be blocked for this reason. */
 #define SAME_TURN_FRAMES 4
 
 struct hd_wait_table *hd_wait_table_new(void) {
@@ -59,8 +59,8 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     }
     bool certain = atomic_load_explicit(&loop->found.certain, memory_order_relaxed);
     uint64_t judged_ns = atomic_load_explicit(&done->judged_ns, memory_order_relaxed);
-    /* A wait during a turn may show that the program has left the loop. So judgements are more frequent in a
-     * turn than while the loop is idle. */
+    /* A wait during a turn may show that the program has left the loop. So the recogniser judges waits more
+     * often during a turn than while the loop is in its wait. */
     if (certain && !is_idle(loop)) {
         bool soon = atomic_load_explicit(&done->again_soon, memory_order_relaxed);
         return now_ns - judged_ns >= (soon ? CLOSED_AGAIN_NS : TURN_EVERY_NS);
@@ -68,8 +68,8 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
     if (certain) {
         return waited && now_ns - judged_ns >= CERTAIN_EVERY_NS;
     }
-    /* `returned` is true if, since the last judgement that found the loop idle, the thread has waited and the
-     * loop is idle again. If the loop has evidence, a judgement now makes it certain. */
+    /* `returned`: a wait has ended since the last judgement that found the loop in its wait, and the loop is
+     * in its wait again. If the loop has evidence, a judgement now makes the loop certain. */
     bool returned =
         order != 0 && order != atomic_load_explicit(&done->idle_order, memory_order_relaxed) && is_idle(loop);
     return waited || returned || judged_ns == 0;
@@ -77,9 +77,9 @@ bool hd_recognition_due(void *waits, uint64_t now_ns) {
 
 /* ---- the rule --------------------------------------------------------------------------------- */
 
-/* Considers only entries with waits that the rule has not counted, and with a last wait whose number is above
- * `after`. Returns the index of the entry whose last wait has the smallest number, and stores this number in
- * *order. Returns HD_WAIT_ENTRIES if there is no such entry. */
+/* Considers only entries that have waits that the rule has not counted, and whose last wait has a number
+ * above `after`. Returns the index of the entry whose last wait has the smallest number, and stores this
+ * number in *order. Returns HD_WAIT_ENTRIES if there is no such entry. */
 static uint32_t next_to_count(const struct hd_wait_table *t, uint64_t after, uint64_t *order) {
     uint32_t next = HD_WAIT_ENTRIES;
     *order = UINT64_MAX;
@@ -99,14 +99,14 @@ static uint32_t next_to_count(const struct hd_wait_table *t, uint64_t after, uin
 }
 
 /* Passes the waits since the last judgement to the rule, one entry after another. The entry with the earliest
- * last wait comes first. The end of a wait comes from its entry and not from the worker's clock, since the
- * worker may run late. `now` is the same time as now_ns, but in ticks. */
+ * last wait comes first. The time when a wait ended comes from its entry and not from the worker's clock,
+ * since the worker may run late. `now` is the same time as now_ns, but in ticks. */
 static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) {
     struct hd_recognition *g = t->recognition;
     uint64_t rate = atomic_load_explicit(&t->loop->ns_per_tick_32, memory_order_relaxed);
     uint64_t order = 0, last_ns = atomic_load_explicit(&g->progress.judged_ns, memory_order_relaxed);
-    /* The thread may make more waits while this code runs. Each entry is counted only once here, and the
-     * thread's newest waits are counted at the next judgement. */
+    /* The thread may make more waits while this code runs. So the loop below takes at most HD_WAIT_ENTRIES
+     * steps, and the next judgement counts the waits that remain. */
     for (uint32_t n = 0; n < HD_WAIT_ENTRIES; n++) {
         uint32_t next = next_to_count(t, order, &order);
         if (next == HD_WAIT_ENTRIES) {
@@ -120,8 +120,8 @@ static void update_rule(struct hd_wait_table *t, uint64_t now_ns, uint64_t now) 
         uint64_t first = atomic_load_explicit(&entry->sums.first_began, memory_order_acquire);
         uint64_t ended = atomic_load_explicit(&entry->sums.ended, memory_order_acquire);
         if (!hd_recognition_is_current(known, entry)) {
-            /* The thread has given the entry a new key while the worker read the sums. So they may be the
-             * sums of another wait. */
+            /* The thread has given the entry a new key while the worker read the entry's sums. So the sums
+             * may be those of waits with the new key. */
             continue;
         }
         uint64_t ago_ns = ended < now ? hd_ticks_to_ns(now - ended, rate) : 0;
@@ -162,8 +162,8 @@ bool hd_recognition_candidate(const struct hd_wait_table *t, uint64_t *call_pc, 
 
 /* Before the loop was known, its waits had no marks. This function stores two times that such marks would
  * have stored. The start of the loop's first wait ended the launch. The end of the loop's last wait started
- * the running turn. If the thread has made a later wait that the worker does not know, that wait may be the
- * loop's too. In this case no time is stored for the running turn. */
+ * the running turn. The thread may have made a later wait that the worker does not know. That wait may be the
+ * loop's too, so in this case no time is stored for the running turn. */
 static void store_earlier_waits(struct hd_wait_table *t) {
     struct hd_recognition *g = t->recognition;
     struct hd_loop *loop = t->loop;
@@ -188,9 +188,9 @@ static void store_earlier_waits(struct hd_wait_table *t) {
     }
 }
 
-/* A wait of the loop with a new key may end before the worker has written the verdict on it. No mark
- * exists for such a wait, so this function stores its start and end. The turn before this wait ended when
- * the wait began. */
+/* A wait of the loop with a new key may end before the worker has written the verdict on the wait. The thread
+ * makes no mark for such a wait, so this function stores the wait's start and end. From the start the monitor
+ * knows when the turn before the wait ended. */
 static void store_last_wait(struct hd_loop *loop, const struct hd_wait_entry *entry) {
     uint64_t ended = atomic_load_explicit(&entry->unknown.ended, memory_order_seq_cst);
     uint64_t began = atomic_load_explicit(&entry->unknown.began, memory_order_acquire);
@@ -223,7 +223,7 @@ static const struct hd_watch *watch_of(const struct hd_loop *loop) {
 }
 
 /* Writes the verdict of each entry. `changed`: another group has become the loop. If so, store_earlier_waits
- * stores the times of the loop's waits; otherwise this function does. */
+ * stores the times of the loop's waits; otherwise write_verdicts stores them. */
 static void write_verdicts(struct hd_wait_table *t, bool changed) {
     struct hd_recognition *g = t->recognition;
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
@@ -235,8 +235,8 @@ static void write_verdicts(struct hd_wait_table *t, bool changed) {
         uint8_t verdict = (uint8_t)hd_judge_verdict(&g->judge, &known->seen);
         if (atomic_load_explicit(&entry->verdict, memory_order_relaxed) != verdict) {
             atomic_store_explicit(&entry->verdict, verdict, memory_order_seq_cst);
-            /* If the thread has changed the key while the worker wrote, the verdict is on the old key. So the
-             * worker takes it back. */
+            /* If the thread has changed the key while the worker wrote, the verdict is on waits with the old
+             * key. So the worker takes this verdict back. */
             if (!hd_recognition_is_current(known, entry)) {
                 atomic_store_explicit(&entry->verdict, HD_WAIT_UNKNOWN, memory_order_seq_cst);
             } else if (verdict == HD_WAIT_IDLE && !changed) {
@@ -262,14 +262,15 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
     }
     write_verdicts(t, changed);
     /* The first call of store_earlier_waits misses a wait that ended after this call, and before the worker
-     * wrote the verdict. The end of this wait is stored by now, so the second call finds it. */
+     * wrote the wait's verdict. The thread has stored the end of this wait by now, so the second call finds
+     * it. */
     if (changed) {
         store_earlier_waits(t);
     }
     atomic_store_explicit(&loop->found.lost, r->loop == HD_RULE_NONE && r->changes > 0, memory_order_relaxed);
     atomic_store_explicit(&loop->found.certain, hd_rule_certain(r), memory_order_relaxed);
-    /* The store of found.certain does not suffice, because a parked monitor does not read it. So the
-     * worker's part that publishes deferred reports gets a message too. */
+    /* The store of found.certain does not suffice, because a parked monitor does not read it. So the worker's
+     * code that publishes deferred reports gets a message too. */
     if (hd_rule_certain(r)) {
         send_verdict(tools, watch_of(loop)->index, g->generation, HD_LOOP_CERTAIN);
     }
@@ -277,10 +278,10 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
     g->certainty = (uint32_t)hd_judge_certainty(&g->judge);
 }
 
-/* Finds the epoll instance that a thread may want to use while it is blocked with `depth` frames. Returns
- * the descriptor of an instance for which the thread has waited before, with a stack at most
- * SAME_TURN_FRAMES frames smaller. If the difference is larger, the thread is blocked in a callback. A
- * wait that is known not to be the loop's own does not count. -1: there is no such instance. */
+/* Finds the epoll instance that a thread may want to use while it is blocked with `depth` frames on its
+ * stack. Returns the descriptor of an instance for which the thread has waited before. In that wait, its
+ * stack had at most SAME_TURN_FRAMES frames fewer. If the difference is larger, the thread is blocked in a
+ * callback. A wait that is known not to be the loop's own does not count. -1: there is no such instance. */
 static int32_t epoll_at(const struct hd_wait_table *t, uint32_t depth) {
     for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
         const struct hd_known_wait *known = &t->recognition->entry[i];
@@ -317,11 +318,11 @@ void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
     }
 }
 
-/* If the program has left the loop, stores that the running turn is not a hang. A turn that began after `now`
- * is left as it is. Closed files are not always a proof that the program has left. While the program ends
- * they prove nothing: exit closes all files, and a hang may end by exit. At other times they are a proof if
- * two judgements in a row find them closed. They are also a proof if the thread has waited after the loop's
- * last wait. */
+/* If the program has left the loop, stores that the running turn is not a hang. Nothing is stored about a
+ * turn that began after `now`. Closed files are not always a proof that the program has left the loop. While
+ * the program ends, closed files prove nothing: exit closes all files, and a hang may end by exit. At other
+ * times they are a proof if two judgements in a row find the files closed. They are also a proof if the
+ * thread has made another wait after the loop's last wait. */
 static void ignore_turn(struct hd_wait_table *t, uint64_t now, uint64_t order, bool ending) {
     struct hd_recognition *g = t->recognition;
     const struct hd_rule_state *r = &g->judge.rule;
@@ -348,8 +349,8 @@ void hd_recognition_judge(void *waits, const struct hd_stack_tools *tools) {
     struct hd_wait_table *t = waits;
     struct hd_recognition *g = t->recognition;
     if (t->loop == NULL) {
-        /* This table has no loop to judge, because the thread's watch is just starting or got no memory. The
-         * worker has called because another thread's table has waits to judge. */
+        /* The thread has no loop, because its watch is just starting or got no memory. The worker has called
+         * this function because another thread's table has waits to judge. */
         return;
     }
     uint64_t now_ns = hd_os_now_ns(), now = hd_loop_ticks(t->loop);

@@ -39,8 +39,9 @@ void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools
     if (hd_recognition_is_current(&found, entry) && copy->uses % 2 == 0) {
         *known = found;
         atomic_store_explicit(&entry->resolved, 1, memory_order_seq_cst);
-        /* If the thread has given the entry a new key meanwhile, the worker has read the stack of the old
-         * key. So the worker clears `resolved`. */
+        /* If the thread has given the entry a new key meanwhile, the worker has read the stack of a wait with
+         * the old key. So the worker clears `resolved`, and the thread copies its stack again at a wait with
+         * the new key. */
         if (!hd_recognition_is_current(known, entry)) {
             atomic_store_explicit(&entry->resolved, 0, memory_order_seq_cst);
         }
@@ -48,9 +49,9 @@ void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools
     }
 }
 
-/* True if one of the descriptors `d` is still open and means a file that all waits of the loop are for. An
- * epoll instance must still be the one that the thread waited for. A library's wait (HD_WAIT_LIBRARY) counts
- * as open. */
+/* True if one of the descriptors `d` is still open, and its file is one that all waits of the loop have in
+ * common. If `d` is an epoll instance, true if it is still the instance for which the thread waited. The wait
+ * of a library's own function (HD_WAIT_LIBRARY) counts as open. */
 static bool is_open(const struct hd_rule_state *r, const struct hd_stack_tools *tools, hd_thread_id thread,
                     const struct hd_wait_descriptors *d) {
     if (d->epoll) {
@@ -95,8 +96,9 @@ void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_to
             atomic_load_explicit(&t->entry[i].sums.waits, memory_order_relaxed) != known->counted_waits &&
             hd_open_files_set(tools->proc_fd, thread, &known->descriptors, &now)) {
             known->seen.set = now;
-            /* If a blocking call makes the waits of this entry, the kinds are not read again. The call may
-             * have closed its files by now, and the numbers may mean files of other kinds. */
+            /* If a blocking call makes the waits of this entry, the worker does not read the kinds of
+             * descriptors again. The call may have closed its files by now, and the numbers may mean files of
+             * other kinds. */
             if (hd_wait_seen_evidence(&known->seen) != HD_WAIT_EVIDENCE_CALL) {
                 read_kinds(tools, thread, &known->descriptors, &known->seen);
             }

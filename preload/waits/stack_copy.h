@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies of a watched thread's stack. The thread makes a copy in a wait, and the worker unwinds it. There are
- * three buffers: the thread writes one, the worker reads one, and the third is free for exchange. The thread
- * exchanges its full buffer for the third one. The worker does the same with the buffer that it has read. So
- * neither waits for the other, and a new copy replaces an unread one.
+ * Copies of a watched thread's stack. The thread makes a copy in a wait, and the worker unwinds the copy.
+ * There are three buffers: the thread writes one, the worker reads one, and the third is free for exchange.
+ * The thread exchanges its full buffer for the third one. The worker does the same with the buffer that it
+ * has read. So neither is ever blocked by the other, and a new copy replaces an unread one.
  */
 #ifndef HD_STACK_COPY_H
 #define HD_STACK_COPY_H
@@ -15,13 +15,13 @@
 #define HD_WAIT_STACK_BYTES (24u * 1024u)
 
 struct hd_stack_copy {
-    /* index of the wait's entry in the wait table, and the entry's `uses` (wait_table.h) */
+    /* the index of the wait's entry in the wait table, and the value of this entry's `uses` (wait_table.h) */
     uint32_t entry, uses;
     uint32_t bytes; /* the number of bytes in `stack` that are copied */
-    bool blocks;    /* true: the wait's timeout is not zero */
-    bool coroutine; /* true: the stack pointer is outside of the thread's own stack */
+    bool blocks;    /* true: the wait in which the copy was made has a timeout other than zero */
+    bool coroutine; /* true: the copy is not of the thread's own stack */
     struct hd_wait_descriptors descriptors;
-    uint64_t caller_sp; /* the program's stack pointer when it called the wait function */
+    uint64_t caller_sp; /* the stack pointer at the program's call of the wait function */
     struct hd_regs regs;
     uint8_t stack[HD_WAIT_STACK_BYTES];
 };

@@ -17,14 +17,14 @@
 #define INSIDE_A_CALL __attribute__((no_sanitize("thread")))
 
 /* For functions that rarely run. The compiler makes their code small rather than fast, since each watched
- * process loads it. */
+ * process loads this code. */
 #define SLOW_PATH __attribute__((noinline, cold))
 
 struct hd_wait_hooks hd_wait_hooks;
 _Thread_local struct hd_wait_table *hd_wait_table_self;
 
-/* The thread changes the table between begin_slow_path and end_slow_path. If a signal handler interrupts the
- * thread there and waits, the table ignores the handler's wait. */
+/* The thread changes its wait table between begin_slow_path and end_slow_path. If a signal handler of the
+ * program interrupts the thread there and waits, Hangdog does not count the handler's wait. */
 INSIDE_A_CALL static void begin_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -34,8 +34,8 @@ INSIDE_A_CALL static void end_slow_path(struct hd_wait_table *t) {
     atomic_store_explicit(&t->slow_path, false, memory_order_release);
 }
 
-/* Returns a free entry. If there is none, returns the entry whose last wait is the oldest. An entry of the
- * loop is returned only if all entries are the loop's. */
+/* Returns a free entry of the table. If no entry is free, returns the entry whose last wait is the oldest. An
+ * entry whose waits are the loop's own is returned only if this is true of all entries. */
 INSIDE_A_CALL SLOW_PATH static struct hd_wait_entry *slot_for(struct hd_wait_table *t) {
     struct hd_wait_entry *oldest = NULL;
     bool oldest_idle = false;
@@ -61,9 +61,9 @@ INSIDE_A_CALL static void store_descriptor(struct hd_wait_entry *entry, int fd) 
     }
 }
 
-/* Finds out which of the descriptors are listening sockets. The watched thread does this because the worker
- * cannot: the worker's private descriptor table lacks these descriptors. The worker could ask the kernel for
- * copies of them, but a seccomp filter may forbid that. */
+/* Finds out which of the wait's descriptors are listening sockets. The watched thread does this because the
+ * worker cannot: the worker's private descriptor table lacks these descriptors. The worker could ask the
+ * kernel for copies of them, but a seccomp filter may forbid that. */
 INSIDE_A_CALL SLOW_PATH static void store_listening(struct hd_wait_entry *entry) {
     int saved = errno;
     entry->descriptors.listens = 0;
@@ -82,8 +82,8 @@ INSIDE_A_CALL SLOW_PATH static void store_descriptors(struct hd_wait_entry *entr
     entry->descriptors.epoll_generation = call->epoll_generation;
     entry->descriptors.fds = 0;
     store_descriptor(entry, call->epoll);
-    /* call->n comes from the program and may be too large; the kernel then refuses the wait. So this loop
-     * limits it to FD_SETSIZE. */
+    /* call->n comes from the program, and may be larger than the kernel allows; the kernel then refuses the
+     * wait. So this code reads at most FD_SETSIZE elements of call->poll. */
     for (uint64_t i = 0;
          call->poll != NULL && i < call->n && i < FD_SETSIZE && entry->descriptors.fds < HD_WAIT_FDS; i++) {
         store_descriptor(entry, call->poll[i].fd);
@@ -108,7 +108,8 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     begin_slow_path(t);
     struct hd_wait_entry *entry = slot_for(t);
     /* The worker trusts an entry only if `uses` is even, and is unchanged after the worker has read the
-     * entry. `uses` may be odd already at this point, if a signal handler has jumped out of this function. */
+     * entry. `uses` may be odd already, if a signal handler has jumped out of an earlier call of this
+     * function. */
     uint32_t uses = atomic_load_explicit(&entry->uses, memory_order_relaxed) | 1;
     atomic_store_explicit(&entry->uses, uses, memory_order_seq_cst);
     atomic_store_explicit(&entry->resolved, 0, memory_order_relaxed);
@@ -128,8 +129,8 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     return entry;
 }
 
-/* Copies bytes of a stack. A sanitizer would report the reads of some bytes as errors, so it is switched off
- * for this function. */
+/* Copies bytes of a stack. A sanitizer would report the reads of some bytes as errors, so the sanitizers are
+ * switched off for this function. */
 __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uint8_t *to, uint64_t from,
                                                                              uint32_t bytes) {
     const volatile uint64_t *source = (const volatile uint64_t *)(uintptr_t)from;
@@ -142,15 +143,16 @@ __attribute__((no_sanitize("address", "thread"), noinline)) static void copy(uin
 /* True if `sp` is outside of the thread's own stack. False if `sp` is on this stack, or if libc does not know
  * where this stack is. `below_top`: the number of bytes from `sp` to the top of the main thread's stack. */
 INSIDE_A_CALL static bool is_coroutine(const struct hd_wait_table *t, uint64_t sp, uint64_t below_top) {
-    /* The code reads t->watch only once, because another thread may set it to NULL at any time. */
+    /* The code reads t->watch only once, because another thread may set t->watch to NULL at any time. */
     const struct hd_watch *watch = t->watch;
     const struct hd_mailbox *m = t->named && watch != NULL ? watch->mailbox : NULL;
     return t->named ? m != NULL && m->stack_end != 0 && (sp < m->stack_begin || sp >= m->stack_end)
                     : below_top > MAIN_STACK_MAX;
 }
 
-/* Copies the thread's stack, from which the worker finds out whose wait has this key. The copy replaces an
- * unread one: the present wait may last long, but the waits of earlier copies are over. */
+/* Copies the thread's stack. From the copy the worker finds out whose wait has this key. The new copy
+ * replaces one that the worker has not read yet. The wait of the older copy is over, but the present wait may
+ * last long. */
 INSIDE_A_CALL SLOW_PATH static void copy_stack(struct hd_wait_table *t, struct hd_wait_entry *entry,
                                                bool blocks) {
     begin_slow_path(t);
@@ -237,7 +239,7 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call
 }
 
 /* Ends a wait that was not known as the loop's own when it began. `idle`: the wait is known as the loop's own
- * now. Returns the time of the end in ticks. */
+ * now. Returns the time of the wait's end in ticks. */
 INSIDE_A_CALL static uint64_t wait_over(struct hd_wait_table *t, uint64_t began, bool idle) {
     struct hd_loop *loop = t->loop;
     atomic_store_explicit(&loop->waiting, NULL, memory_order_release);
@@ -252,8 +254,8 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_wait_table *t = w->waits;
     struct hd_watch *watch = t != NULL ? t->watch : NULL;
     if (watch == NULL) {
-        /* There is no watch in three cases. The wait does not count, the watch has ended, or the process is a
-         * forked child, whose table the kernel wiped during the wait. */
+        /* There is no watch in three cases. Hangdog does not count the wait, the watch has ended, or the
+         * process is a forked child, whose table the kernel wiped during the wait. */
         return;
     }
     struct hd_wait_entry *entry = w->entry;
@@ -269,8 +271,9 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     if (w->idle) {
         now = hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
     } else {
-        /* The thread stores the wait's end first, and then reads the verdict. The worker writes the verdict
-         * first, and then reads the wait's end. So at least one of them sees the other's value. */
+        /* The thread stores the wait's end first, and then reads the verdict on this wait. The worker writes
+         * the verdict first, and then reads the wait's end. So at least one of the two sees the other's
+         * value. */
         atomic_store_explicit(&entry->unknown.began, w->began, memory_order_release);
         atomic_exchange_explicit(&entry->unknown.ended, hd_loop_ticks(loop), memory_order_seq_cst);
         uint8_t verdict = atomic_load_explicit(&entry->verdict, memory_order_seq_cst);
@@ -283,7 +286,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
 }
 
 INSIDE_A_CALL SLOW_PATH void hd_wait_jumped(struct hd_wait_table *t) {
-    end_slow_path(t); /* the jump may leave a function that was changing the table, so the flag is cleared */
+    end_slow_path(t); /* the jump may have left a function that was changing the table */
     if (t->watch == NULL) {
         return;
     }

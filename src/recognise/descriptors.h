@@ -24,8 +24,8 @@ struct hd_wait_descriptors {
     int32_t fd[HD_WAIT_FDS];
 };
 
-/* If fd[0] is this number or a larger one, it is not a descriptor. It stands for a library (Tcl, SDL) whose
- * wait function takes no descriptors. */
+/* If fd[0] is this number or a larger one, it is not a descriptor number. It stands for a library (Tcl, SDL)
+ * whose wait function takes no descriptors. */
 #define HD_WAIT_LIBRARY 0x7fffff00
 static inline bool hd_wait_is_library(int epoll) {
     return epoll >= HD_WAIT_LIBRARY;

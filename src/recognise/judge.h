@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decides which of a thread's waits are the loop's own. Values of waits go in, verdicts come out. If the user
- * has set the option --loop, the option decides; otherwise the rule (rule.h) decides. Pure; no allocation.
- * One thread at a time may use a struct hd_judge.
+ * Decides which of a thread's waits are the loop's own. The input is a struct hd_wait_seen for each kind of
+ * wait; the output is a verdict on this kind. If the user has set the option --loop, the option decides;
+ * otherwise the rule (rule.h) decides. Pure; no allocation. One thread at a time may use a struct hd_judge.
  */
 #ifndef HD_JUDGE_H
 #define HD_JUDGE_H
@@ -17,19 +17,19 @@ struct hd_judge {
     struct hd_loop_option option;
 };
 
-/* `option`: the value of --loop, MODULE[:FUNCTION]. An empty string: the user has not set the option. */
+/* `option`: the value of --loop, MODULE[:FUNCTION]. An empty string: the user has not set --loop. */
 void hd_judge_init(struct hd_judge *j, const char *option);
 
 /* Returns true if --loop is set, so that the option decides and not the rule. If a wait has matched the
- * option, the loop becomes certain. */
+ * option, this function makes the loop certain. */
 bool hd_judge_by_option(struct hd_judge *j);
 
-/* Call it after the thread has begun a wait of a new kind (wait_seen.h says what a kind is). `blocks`: true
- * if the wait's timeout is not zero. */
+/* Call this function after the thread has begun a wait of a new kind (wait_seen.h says what a kind is).
+ * `blocks`: true if the wait's timeout is not zero. */
 void hd_judge_seen(struct hd_judge *j, const struct hd_wait_seen *w, bool blocks, uint64_t now_ns);
 
-/* Call it after waits of this kind have ended. w->times has the number of these waits and their total
- * time. */
+/* Call this function after waits of this kind have ended. w->times has the number of these waits and their
+ * total time. */
 void hd_judge_ended(struct hd_judge *j, const struct hd_wait_seen *w);
 
 bool hd_judge_is_loops(struct hd_judge *j, const struct hd_wait_seen *w);

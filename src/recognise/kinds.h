@@ -11,9 +11,9 @@
 
 enum hd_kind {
     HD_KIND_OTHER, /* a terminal, a device, a regular file */
-    HD_KIND_LOOPS, /* only loops wait for such a descriptor: a timerfd, a listening socket */
-    /* An eventfd. A wait for no other descriptor is a blocking call's. Among other descriptors an eventfd
-     * serves to wake the loop. */
+    HD_KIND_LOOPS, /* a descriptor for which only loops wait, such as a timerfd */
+    /* An eventfd. If a wait is for an eventfd and nothing else, a blocking call makes the wait. Among other
+     * descriptors an eventfd serves to wake the thread from its wait. */
     HD_KIND_EVENTFD,
     HD_KIND_PIPE,       /* a pipe to another process */
     HD_KIND_OWN_PIPE,   /* a pipe with both ends in this process: one thread wakes another by it */
@@ -26,10 +26,10 @@ enum hd_kind {
 };
 
 struct hd_kinds {
-    bool known; /* false: the kinds could not be read */
+    bool known; /* false: the kinds of the descriptors could not be read */
     /* True: the wait is for an epoll instance, and `kind` has the kinds of this instance's members. */
     bool epoll;
-    bool library; /* true: a library's own function waits, and takes no descriptors */
+    bool library; /* true: the wait function is a library's own, and takes no descriptors */
     uint32_t count;
     uint8_t kind[HD_WAIT_FDS]; /* enum hd_kind */
 };

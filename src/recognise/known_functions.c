@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions in these tables have the names that the libraries of Debian 12 export. If a library is linked
- * statically, it may hide its names. In that case the kinds of descriptors are the only evidence.
+ * The tables in this file name functions as the libraries of Debian 12 export them. If a library is linked
+ * statically, it may hide its functions' names. In that case the kinds of descriptors are the only evidence.
  */
 #include "recognise/known_functions.h"
 
 #include <string.h>
 
-/* Functions that send a request and wait for the reply. Loops read their events by xcb_wait_for_event and
+/* These functions send a request and wait for its reply. Loops read their events by xcb_wait_for_event and
  * _XReadEvents, so these two are not in the table. But the table has xcb_wait_for_special_event: a program
- * that presents a frame waits in it for the display's answer. */
+ * that shows an image waits in it for the X server's answer. */
 /* clang-format off */
 #define REQUESTS(X) \
     X("xcb_wait_for_reply") \
@@ -65,7 +65,7 @@
     X("rb_thread_sleep_forever")
 /* clang-format on */
 
-/* These functions run a loop until the loop ends, and call the program back in each turn. */
+/* These functions run a loop until the loop ends, and call callbacks of the program in each turn. */
 /* clang-format off */
 #define WHOLE_LOOPS(X) \
     X("uv_run") \
@@ -145,9 +145,9 @@ static bool is_synchronous(struct hd_functions *known, struct hd_modules *m, con
     return true;
 }
 
-/* True if the module is a sanitizer's runtime. In a build with a sanitizer the program calls the runtime's
- * wait function, and this function calls Hangdog's wrapper. So the runtime does not count as the library that
- * waits. */
+/* True if the module is a sanitizer's runtime. In a build with a sanitizer, the program calls the wait
+ * function of the runtime, and this function calls Hangdog's wrapper. So the runtime does not count as the
+ * library that makes the wait. */
 static bool is_interceptor(const struct hd_modules *m, int module) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return has_name(m, module, "/libasan.so") || has_name(m, module, "/libtsan.so");
@@ -159,7 +159,7 @@ static bool is_interceptor(const struct hd_modules *m, int module) {
 
 /* Returns the index of the frame of the loop function that makes the wait; `count` if there is none. All
  * frames from the wait out to this frame must be in one library. The libraries libX11 and libxcb count as one
- * library, because libX11 waits by libxcb, and libxcb calls no callback. */
+ * library, because libX11 calls libxcb to wait, and libxcb calls no callback. */
 static uint32_t loop_frame(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
                            uint32_t count) {
     int ours = count > 0 ? module_of(m, &frames[0]) : -1, library = -1;

@@ -25,8 +25,9 @@ bool hd_loop_option_is_valid(const char *text) {
     return module > 0 && module + 1 != all && all < HD_RECORD_STRING;
 }
 
-/* True if `path` is the option's MODULE. If MODULE starts with '/', it must be the whole path. Otherwise the
- * beginning of the file name suffices: "libuv.so.1" and "libuv" both match /usr/lib/libuv.so.1.0.0. */
+/* True if `path` is the MODULE of the option --loop. If MODULE starts with '/', it must be the whole path.
+ * Otherwise a beginning of the file name that ends before a dot suffices: "libuv.so.1" and "libuv" both match
+ * /usr/lib/libuv.so.1.0.0. */
 static bool is_module(const struct hd_loop_option *o, const char *path) {
     size_t n = strlen(o->module);
     if (o->module[0] == '/') {

@@ -14,14 +14,14 @@
 struct hd_loop_option {
     char module[HD_RECORD_STRING];   /* empty: the user has not set the option */
     char function[HD_RECORD_STRING]; /* empty: any function of the module matches */
-    bool seen;                       /* true once a wait has matched the option */
-    /* The result of the last search for `function`. `handle` identifies the module, and `start` is the
-     * function's address in it. A `start` of 0: this module does not have the function. */
+    bool seen;                       /* true once a wait has matched the option --loop */
+    /* The result of the last search for `function` in a module. `handle` identifies this module, and `start`
+     * is the address of the function. A `start` of 0: the module does not have the function. */
     uint64_t handle;
     uint64_t start;
 };
 
-/* `text`: the option's value as the user writes it; empty: the user has not set the option. */
+/* `text`: the value of --loop as the user writes it; empty: the user has not set the option. */
 void hd_loop_option_init(struct hd_loop_option *o, const char *text);
 
 /* Checks the text that the user gives for --loop; the command calls this function. False: the text names no
@@ -32,17 +32,18 @@ static inline bool hd_loop_option_is_set(const struct hd_loop_option *o) {
     return o->module[0] != '\0';
 }
 
-/* True if the loop that the option names makes the wait with these frames. Innermost frames in Hangdog's own
- * module or in a sanitizer's runtime do not count. */
+/* True if the loop that the option names makes the wait with these frames. The innermost frames do not count
+ * if they are in Hangdog's own module or in a sanitizer's runtime. */
 bool hd_loop_option_matches(struct hd_loop_option *o, struct hd_modules *m, const struct hd_frame *frames,
                             uint32_t count);
 
-/* Returns the index of the frame that called the wait function: the innermost frame outside of the wait
- * function's module. Returns `count` if there is no such frame. */
+/* Returns the index of the frame that called the wait function. It is the innermost frame that is neither in
+ * the module of frames[0], which has the wait function, nor in a sanitizer's runtime. Returns `count` if
+ * there is no such frame. */
 uint32_t hd_loop_option_caller(struct hd_modules *m, const struct hd_frame *frames, uint32_t count);
 
-/* Returns the address of the function `name` by the full symbol table of the file at `path`. The load bias is
- * not added. 0: the table does not have the function, or the code cannot read the file. */
+/* Returns the address that the full symbol table of the file at `path` has for the function `name`. The load
+ * bias is not added. 0: the table does not have the function, or the code cannot read the file. */
 uint64_t hd_file_symbol(const char *path, const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a function's address from the full symbol table of a file. The symbol table in memory does not
- * suffice: it has only exported functions, and a program exports few. The file may be garbage, so the code
- * checks each value and bounds each loop.
+ * Reads a function's address from the full symbol table of an ELF file. The symbol table that a module has in
+ * memory does not suffice: it has only exported functions, and a program exports few. The file may be
+ * garbage, so the code checks each value and bounds each loop.
  */
 #include "recognise/loop_option.h"
 
@@ -12,8 +12,8 @@
 #include "image/elf_file.h"
 #include "os/os.h"
 
-/* The code tries at most this number of occurrences of a name in the table of names. A name occurs more than
- * once if longer names end with it. */
+/* The largest number of places in the file's table of symbol names that the code considers for one name. A
+ * name occurs at several places if longer names end with it. */
 #define OFFSETS_MAX 16u
 
 struct offsets {
@@ -25,7 +25,7 @@ static bool read_at(int fd, uint64_t at, void *to, size_t n) {
     return hd_os.pread(fd, to, n, at) == (long)n;
 }
 
-/* Finds the section of symbols, and the section of their names. */
+/* Finds the ELF file's section of symbols, and the section of the symbols' names. */
 static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
     struct hd_elf_file f;
     bool elf = hd_elf_file_read(&f, fd);
@@ -39,7 +39,7 @@ static bool find_sections(int fd, Elf64_Shdr *symbols, Elf64_Shdr *names) {
 
 static void find_name(int fd, const Elf64_Shdr *names, const char *name, struct offsets *p) {
     char piece[4096];
-    /* the length with the NUL, so that a longer name that begins like `name` does not match */
+    /* the length of `name` with its NUL, so that a longer name that begins like `name` does not match */
     size_t n = strlen(name) + 1;
     p->count = 0;
     for (uint64_t at = 0; at + n <= names->sh_size && n <= sizeof piece / 2;) {

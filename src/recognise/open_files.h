@@ -11,18 +11,19 @@
 #include "recognise/kinds.h"
 #include "recognise/set.h"
 
-/* Returns a hash that identifies the open file with number `fd`. The hash is made from the file's link in
- * /proc, which for a socket or a pipe contains the inode. For a file without a name, such as an eventfd,
- * `fd` is also part of the hash. If the number is not open, sets *open to false; otherwise leaves *open as
- * it is. */
+/* Returns a hash that identifies the file that is open with the descriptor number `fd`. The hash is made from
+ * the file's link in /proc, which for a socket or a pipe contains the inode. For a file without a name, such
+ * as an eventfd, `fd` is also part of the hash. If no file is open with this number, sets *open to false;
+ * otherwise leaves *open unchanged. */
 uint64_t hd_open_files_identity(int proc_fd, hd_thread_id thread, int fd, bool *open);
 
-/* Stores the identities of all files of the wait in `set`. False: some of the files are closed by now. */
+/* Stores the identities of all files of the wait with the descriptors `d` in `set`. False: some of these
+ * files are closed by now. */
 bool hd_open_files_set(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
                        struct hd_set *set);
 
-/* Stores the kinds of the wait's descriptors in `kinds`. For each pipe or socket it reads up to 256 links in
- * /proc, to find the other end. */
+/* Stores the kinds of the descriptors `d` of a wait in `kinds`. For each pipe or socket this function reads
+ * up to 256 links in /proc, to find the pipe's or socket's other end. */
 void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
                          struct hd_kinds *kinds);
 

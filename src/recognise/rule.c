@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* A group without evidence becomes a candidate for the loop after LOOP_WAITS waits that took LOOP_NS in
- * total. */
+/* A group without evidence becomes a candidate for the loop after LOOP_WAITS or more waits that took LOOP_NS
+ * or more in total. */
 #define LOOP_WAITS 3
 #define LOOP_NS (100 * HD_NS_PER_MS)
 #define CERTAIN_NS (10 * HD_NS_PER_S)
 #define LONG_TURN_NS (200 * HD_NS_PER_MS)
 /* A call site is outside of the loop's turn if its stack has at least OUTSIDE_FRAMES frames fewer than the
- * stack of the loop's wait. Smaller differences come from wrapper functions. */
+ * stack of the loop's wait. A smaller difference may come from wrapper functions instead. */
 #define OUTSIDE_FRAMES 4
 /* After this time without a wait of the loop, another group may become the loop. If the loop has evidence and
  * the other group has none, the time is ABSENT_LONG_NS; otherwise it is ABSENT_NS. */
@@ -24,8 +24,8 @@ void hd_rule_init(struct hd_rule_state *r) {
     r->loop = HD_RULE_NONE;
 }
 
-/* Makes a group for the wait, and returns its index. If no element is free, the new group replaces the group
- * with the shortest total time in waits, but never the loop's group. */
+/* Makes a group for the wait, and returns its index. If r->group has no free element, the new group replaces
+ * the group with the shortest total time in waits, but never the loop's group. */
 static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w) {
     uint32_t lightest = HD_RULE_NONE;
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
@@ -47,10 +47,10 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w)
     return lightest;
 }
 
-/* True if the wait comes from the group's own call site, and its files fit the group. They fit in three
- * cases: the wait shares a file with the group, the group's files are closed, or both are for epoll
- * instances. The call site by itself does not suffice: a batch program waits at one call site for one socket
- * after the other. */
+/* True if the wait comes from the group's own call site, and its files fit the group. They fit if the wait
+ * shares a file with the group, or one of the two has no files. They also fit if the group's files are
+ * closed, or the wait and the group are both for epoll instances. The call site by itself does not suffice,
+ * because a batch program may wait at one call site for one socket after the other. */
 static bool is_at_its_call_site(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
     return w->at.stack_hash != 0 && g->sites.own.stack_hash == w->at.stack_hash &&
            (g->files.closed || hd_set_share(&g->files.common, &w->set) ||
@@ -58,8 +58,8 @@ static bool is_at_its_call_site(const struct hd_rule_group *g, const struct hd_w
 }
 
 /* True if the wait is for all files that the group's waits have in common, and for no fewer files than any of
- * them. The number matters because a loop may change its set until its waits have only one file in common. If
- * a blocking call waits for only this file, its wait is not the loop's. */
+ * these waits. The number matters because a loop may change its files until its waits have only one file in
+ * common. If a blocking call waits for only this file, its wait is not the loop's. */
 static bool is_for_its_files(const struct hd_rule_group *g, const struct hd_wait_seen *w) {
     return g->files.common.count > 0 && w->set.count >= g->files.fewest &&
            hd_set_includes(&w->set, &g->files.common);
@@ -85,13 +85,13 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w)
         return by_site;
     }
     /* A blocking call may wait for some of the loop's files, but not at the loop's own call site. So the call
-     * site decides first. If the wait is for an epoll instance, the set decides first, since each instance
-     * has its own group. A new instance joins the group that waited at the same call site. */
+     * site decides first. For a wait for an epoll instance, the set of files decides first: the wait joins
+     * the group of this instance. If no group is for this instance, the call site decides. */
     if (by_site != HD_RULE_NONE && (by_set == HD_RULE_NONE || !hd_set_is_epoll(&w->set))) {
         return by_site;
     }
-    /* A wait for all of the loop's files is the loop's. This is also true if a blocking call's group has more
-     * files in common with the wait. */
+    /* A wait that fits the loop's files is the loop's. This is also true if the wait has more files in common
+     * with the group of a blocking call. */
     if (r->loop != HD_RULE_NONE && !hd_set_is_epoll(&w->set) && is_for_its_files(&r->group[r->loop], w)) {
         return r->loop;
     }
@@ -100,15 +100,16 @@ uint32_t hd_rule_group_of(struct hd_rule_state *r, const struct hd_wait_seen *w)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* True if both call sites are on one stack. Two coroutine stacks whose base is not known count as different
- * stacks. */
+/* True if both call sites are on the same stack. Two coroutine stacks count as different if the base of
+ * neither is known. */
 static bool on_one_stack(const struct hd_call_site *a, const struct hd_call_site *b) {
     return a->stack_base == b->stack_base && a->stack_base != HD_BASE_UNKNOWN;
 }
 
-/* True if `at` is farther from the root frame than `own`, by its stack pointer or by its number of frames. If
- * they are on two stacks, true if `own` is on the thread's own stack. The stack pointer by itself does not
- * suffice: the function that waits may have a larger frame than all functions of a callback together. */
+/* True if call site `at` is farther from the root frame than `own`, by its stack pointer or by its number of
+ * frames. If they are on two stacks, true if `own` is on the thread's own stack. The stack pointer by itself
+ * does not suffice: the caller of epoll_wait may have a larger frame than all functions of a callback
+ * together. */
 static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base == 0;
@@ -116,8 +117,8 @@ static bool is_deeper(const struct hd_call_site *own, const struct hd_call_site 
     return at->sp < own->sp || (own->depth != 0 && at->depth > own->depth);
 }
 
-/* True if `at` is nearer to the root frame than `own`, by its stack pointer, and its stack has no more
- * frames. If they are on two stacks, true if `own` is on a coroutine's stack. */
+/* True if call site `at` is nearer to the root frame than `own`, by its stack pointer, and its stack has no
+ * more frames. If they are on two stacks, true if `own` is on a coroutine's stack. */
 static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site *at) {
     if (!on_one_stack(own, at)) {
         return own->stack_base != 0;
@@ -125,8 +126,8 @@ static bool is_nearer(const struct hd_call_site *own, const struct hd_call_site 
     return at->sp > own->sp && at->depth <= own->depth;
 }
 
-/* True if a group nearer to the root frame has waited since the wait with number `before`. The program has
- * then left the turn of the group `own`. */
+/* True if the thread has made a wait of a group nearer to the root frame since the wait with number `before`.
+ * The program has then left the turn of the group `own`. */
 static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *own, uint64_t before) {
     for (uint32_t i = 0; i < HD_RULE_GROUPS; i++) {
         const struct hd_rule_group *g = &r->group[i];
@@ -137,11 +138,11 @@ static bool was_left(const struct hd_rule_state *r, const struct hd_rule_group *
     return false;
 }
 
-/* Notes that the group's own call site waits again; `before` is the number of the last wait there before
- * this one. The return proves that deeper groups that waited in between are blocking calls in this group's
- * turn. It proves nothing if the program has left this turn in between. It also proves nothing about a
- * deeper group that first waited before this group. Of two call sites that alternate, the first to wait is
- * the outer one. */
+/* Notes that the thread waits at the group's own call site again. `before` is the number of the thread's wait
+ * there before this one. The return proves that deeper groups that waited in between are blocking calls in
+ * this group's turn. It proves nothing if the program has left this turn in between. It also proves nothing
+ * about a deeper group that first waited before this group. Of two groups that alternate, the first to wait
+ * is the outer one. */
 static void note_return(struct hd_rule_state *r, struct hd_rule_group *own, uint64_t before) {
     if (was_left(r, own, before)) {
         return;
@@ -167,8 +168,8 @@ static bool is_absent(const struct hd_rule_group *g, uint64_t ns, uint64_t now_n
     return now_ns - g->last_ns >= ns;
 }
 
-/* Returns the evidence that a group has now. If the program has left the group's turn and the group has not
- * waited for ABSENT_NS, its loop may be over. In this case evidence for the loop counts as plain. */
+/* Returns the evidence that a group has now. If the program has left the group's turn, and the group's last
+ * wait ended ABSENT_NS or more ago, its loop may be over. If so, evidence for the loop counts as plain. */
 static int evidence_now(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     bool over = is_absent(g, ABSENT_NS, now_ns) && was_left(r, g, g->order.last_own);
     return g->evidence < HD_WAIT_EVIDENCE_PLAIN || !over ? g->evidence : HD_WAIT_EVIDENCE_PLAIN;
@@ -180,10 +181,10 @@ static bool is_candidate(const struct hd_rule_group *g) {
            (g->evidence > HD_WAIT_EVIDENCE_PLAIN || (g->evidence == HD_WAIT_EVIDENCE_PLAIN && waits_often));
 }
 
-/* True if `a` is a better candidate than `b`. If both have evidence, the one nearer to the root frame is
- * better, because the other waits inside its turn. If neither is nearer, the present loop is better. In
- * all other cases the one with more evidence is better, or with equal evidence the one with more time in
- * waits. */
+/* True if group `a` is a better candidate for the loop than group `b`. If both have evidence, the one nearer
+ * to the root frame is better, because the other waits inside its turn. If neither is nearer, the present
+ * loop is better. In all other cases the group with more evidence is better, or with equal evidence the group
+ * with more time in waits. */
 static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group *a,
                       const struct hd_rule_group *b, uint64_t now_ns) {
     const struct hd_rule_group *loop = r->loop != HD_RULE_NONE ? &r->group[r->loop] : NULL;
@@ -198,12 +199,13 @@ static bool is_better(const struct hd_rule_state *r, const struct hd_rule_group 
     return by_a != by_b ? by_a > by_b : a->sums.waited_ns > b->sums.waited_ns;
 }
 
-/* True if `g` may become the loop in place of the present loop. A long transfer in a callback looks like a
- * new loop. So usually the present loop must be absent for ABSENT_NS or ABSENT_LONG_NS, and `g` must have
- * more time in waits. There are two exceptions. If the loop's files are closed, it cannot wait again, so
- * `g` may replace it at once. A deeper `g` needs ABSENT_NS even then, since it may wait inside the loop's
- * last turn. If `g` has evidence, it may at once replace a loop without evidence, or a loop that is deeper
- * than `g`. But a deeper `g` never replaces a certain loop without evidence. */
+/* True if group `g` may become the loop in place of the present loop. A long transfer in a callback looks
+ * like a new loop. So usually the present loop must have made no wait for ABSENT_NS or ABSENT_LONG_NS, and
+ * `g` must have more time in waits. There are two exceptions. First, if the loop's files are closed, the loop
+ * cannot wait again, so `g` may replace it at once. A deeper `g` needs ABSENT_NS even in this case, since it
+ * may wait inside the loop's last turn. Second, if `g` has evidence, it may at once replace a loop without
+ * evidence, or a loop that is deeper than `g`. But a deeper `g` never replaces a certain loop without
+ * evidence. */
 static bool may_succeed(const struct hd_rule_state *r, const struct hd_rule_group *g, uint64_t now_ns) {
     const struct hd_rule_group *old = &r->group[r->loop];
     bool absent = is_absent(old, ABSENT_NS, now_ns);
@@ -238,8 +240,9 @@ static void select_loop(struct hd_rule_state *r, uint64_t now_ns) {
     }
 }
 
-/* Called after a wait of the loop. Makes the loop certain if CERTAIN_NS have passed. A loop with evidence
- * needs only a return to its own call site, without a recent block outside of the loop's turn. */
+/* Called after a wait of the loop. Makes the loop certain if CERTAIN_NS have passed since r->since_ns. A loop
+ * with evidence needs only a return to its own call site. This does not suffice if the thread has recently
+ * been blocked outside of the loop's turns. */
 static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
     const struct hd_rule_group *g = &r->group[r->loop];
     bool aged = now_ns - r->since_ns >= CERTAIN_NS;
@@ -248,8 +251,8 @@ static void make_certain(struct hd_rule_state *r, uint64_t now_ns) {
         aged || (g->evidence > HD_WAIT_EVIDENCE_PLAIN && g->returns.returned && !r->outside.recently);
 }
 
-/* This function does nothing while the loop is not certain. The reason is a batch program without a loop: it
- * too closes one connection and opens the next. */
+/* This function does nothing while the loop is not certain, because a batch program without a loop also
+ * closes one connection and opens the next. */
 void hd_rule_closed(struct hd_rule_state *r) {
     if (r->loop != HD_RULE_NONE && r->certain) {
         r->group[r->loop].files.closed = true;
@@ -262,9 +265,9 @@ static void add_evidence(struct hd_rule_group *g, const struct hd_wait_seen *w) 
     g->enclosed = w->stack.enclosed == g->enclosed ? g->enclosed : HD_ENCLOSED_UNKNOWN;
 }
 
-/* Notes whether the program has left the loop. If a known function runs the loop, this function is also on
- * the stack of each wait in a callback. So a wait without this function on its stack shows that the program
- * has left the loop. */
+/* Notes whether the program has left the loop. If a known function (known_functions.h) runs the loop, this
+ * function is also on the stack of each wait in a callback. So a wait without this function on its stack
+ * shows that the program has left the loop. */
 static void note_outside(struct hd_rule_state *r, uint32_t group, const struct hd_wait_seen *w) {
     if (r->loop == HD_RULE_NONE || group == r->loop) {
         r->outside.waited = false;
@@ -334,7 +337,7 @@ void hd_rule_waited(struct hd_rule_state *r, uint32_t group, const struct hd_wai
     }
     struct hd_rule_group *g = &r->group[group];
     struct hd_call_site *own = &g->sites.own;
-    /* A wait without descriptors leaves the group's set as it is. */
+    /* A wait without descriptors leaves the group's set of files unchanged. */
     if (w->set.count > 0) {
         change_set(&g->files, &w->set);
     }
@@ -364,10 +367,11 @@ void hd_rule_idles_outside(struct hd_rule_state *r) {
     r->certain = false;
 }
 
-/* If `at` is nearer to the root frame than the loop's wait by OUTSIDE_FRAMES or more, the thread is not
- * blocked in a callback. This has one of two reasons. The thread may idle between two uses of the loop: in
- * accept, in a condition variable, or asleep. Or the program runs the loop turn by turn and works between the
- * turns. If the second is true, the loop is certain again 10 s after the last block of this sort. */
+/* If call site `at` is OUTSIDE_FRAMES or more nearer to the root frame than the loop's wait, the thread is
+ * not blocked in a callback. One of two cases is true. In the first, the thread idles between two uses of the
+ * loop: in accept, on a condition variable, or asleep. In the second, the program runs the loop turn by turn
+ * and works between the turns. In this second case the loop becomes certain again, 10 s after its first wait
+ * since the thread was last blocked there. */
 void hd_rule_blocked_at(struct hd_rule_state *r, const struct hd_call_site *at) {
     const struct hd_call_site *own = r->loop != HD_RULE_NONE ? &r->group[r->loop].sites.own : NULL;
     if (own != NULL && own->stack_base == 0 && at->sp > own->sp && at->depth != 0 &&

@@ -10,7 +10,7 @@
 
 #define HD_SET_FILES 16u
 
-/* This bit is set in the identity of each epoll instance, and in no other identity. */
+/* This bit is set in the identity of each epoll instance, and in that of no other file. */
 #define HD_FILE_EPOLL (1ULL << 63)
 
 /* A wait for an epoll instance has a set of one file: the instance. */
@@ -26,7 +26,7 @@ void hd_set_add(struct hd_set *s, uint64_t file);
 /* True if `s` has all files of `part`. */
 bool hd_set_includes(const struct hd_set *s, const struct hd_set *part);
 
-/* Removes from `s` each file that `with` lacks. */
+/* Removes from `s` each file that is not in `with`. */
 void hd_set_intersect(struct hd_set *s, const struct hd_set *with);
 
 /* True if the sets have a file in common, or if one of them is empty. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One kind of wait as a value, with all facts that the rule uses. Waits are of one kind if they come from the
- * same call site and are for the same descriptors. The preload's worker fills the value from the wait table.
- * A program that watches another process fills it from /proc.
+ * One kind of wait as a value, with all facts that the rule (rule.h) uses. Waits are of one kind if they come
+ * from the same call site and are for the same descriptors. If Hangdog is in the watched process, the worker
+ * fills the value from the wait table. A program that watches another process fills the value from /proc.
  */
 #ifndef HD_WAIT_SEEN_H
 #define HD_WAIT_SEEN_H
@@ -10,12 +10,13 @@
 #include "recognise/kinds.h"
 #include "recognise/set.h"
 
-/* The call site of a wait: where on its stack the thread waits. */
+/* The call site of a wait: the place on the thread's stack from which the program called the wait function.
+ */
 struct hd_call_site {
     /* hash of the stack pointer and of all return addresses on the stack; 0: not known */
     uint64_t stack_hash;
-    /* the program's stack pointer when it called the wait function; stacks grow down, so a deeper call site
-     * has a smaller value */
+    /* The stack pointer at the program's call of the wait function. Stacks grow down, so a deeper call site
+     * has a smaller value. */
     uint64_t sp;
     /* The stack of the call site. 0: the thread's own stack. Otherwise a coroutine's stack: the address where
      * it begins, or HD_BASE_UNKNOWN. A coroutine's stack counts as deeper than the thread's own. Two stacks
@@ -33,7 +34,7 @@ enum hd_wait_enclosed {
     HD_NOT_ENCLOSED
 };
 
-/* The facts of a wait that the functions on its stack give. */
+/* The facts about a wait that the functions on the thread's stack show. */
 struct hd_stack_seen {
     int8_t names;       /* enum hd_wait_evidence, by function names only: request, plain or by name */
     uint8_t enclosed;   /* enum hd_wait_enclosed */
@@ -43,7 +44,7 @@ struct hd_stack_seen {
 };
 
 struct hd_wait_times {
-    /* The time when the first wait of this kind began, by one clock for all kinds. 0: not known. */
+    /* The time when the first wait of this kind began. All kinds use the same clock. 0: not known. */
     uint64_t first;
     /* The number and the total time of the waits of this kind that have ended since the rule last counted
      * them. */
@@ -55,17 +56,19 @@ struct hd_wait_times {
 struct hd_wait_seen {
     struct hd_call_site at;
     struct hd_set set;
-    /* the kinds of the set's descriptors; not filled if function names give the evidence */
+    /* the kinds of the descriptors in `set`; not filled if the names of functions on the stack give the
+     * evidence */
     struct hd_kinds kinds;
     struct hd_stack_seen stack;
     struct hd_wait_times times;
 };
 
-/* Returns the evidence of the wait. If function names give evidence, they decide; otherwise the kinds of
- * descriptors do. */
+/* Returns the evidence of the wait. If the names of functions on the stack give evidence, they decide;
+ * otherwise the kinds of descriptors decide. */
 enum hd_wait_evidence hd_wait_seen_evidence(const struct hd_wait_seen *w);
 
-/* False if function names give the evidence, so that the kinds of descriptors need not be read. */
+/* False if the names of functions on the stack give evidence, so that the kinds of descriptors need not be
+ * read. */
 static inline bool hd_wait_seen_needs_kinds(const struct hd_wait_seen *w) {
     return w->stack.names == HD_WAIT_EVIDENCE_PLAIN;
 }

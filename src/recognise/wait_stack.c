@@ -4,8 +4,8 @@
 #include "base/hash.h"
 #include "recognise/known_functions.h"
 
-/* Returns the number of innermost frames that belong to the wait call itself: those of Hangdog's wrapper or
- * of libc. */
+/* Returns the number of innermost frames that belong to the call of the wait function: frames of Hangdog's
+ * wrapper or of libc. */
 static uint32_t frames_of_call(const struct hd_wait_stack *s) {
     uint32_t n = 0;
     while (n + 1 < s->walk->count && s->copied_from + s->frames[n].at <= s->caller_sp) {

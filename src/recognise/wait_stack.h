@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fills the call site of a wait and the facts from the functions on its stack. The input is the unwound
- * stack. No allocation, no lock; may run in a hang.
+ * Finds out the call site of a wait, and the facts that the functions on the stack show about the wait. The
+ * input is the unwound stack. No allocation, no lock; may run in a hang.
  */
 #ifndef HD_WAIT_STACK_H
 #define HD_WAIT_STACK_H
@@ -16,12 +16,12 @@ struct hd_wait_stack {
     const struct hd_walk *walk;    /* the result of the unwinding: the number of frames, and why it ended */
     /* the address of the first byte of the stack's copy; a frame's `at` is an offset from it */
     uint64_t copied_from;
-    uint64_t caller_sp; /* the program's stack pointer when it called the wait function */
+    uint64_t caller_sp; /* the stack pointer at the program's call of the wait function */
     bool coroutine;     /* true: the wait is not on the thread's own stack */
 };
 
-/* Fills seen->at and seen->stack. `known` caches the addresses of known functions. `option` is the user's
- * --loop. */
+/* Fills seen->at and seen->stack from the stack `s` of a wait. `known` caches the addresses of the functions
+ * in known_functions.c. `option` is the user's option --loop. */
 void hd_wait_stack_read(const struct hd_wait_stack *s, struct hd_modules *m, struct hd_functions *known,
                         struct hd_loop_option *option, struct hd_wait_seen *seen);
 

@@ -18,7 +18,8 @@ static const char of_eventfd[] = "anon_inode:[eventfd]";
 /* This path means the controlling terminal of the process that opens it. */
 static const char own_terminal[] = "/dev/tty";
 
-/* Stores in `link` the path to which a descriptor's link in /proc points. False: the number is not open. */
+/* Stores in `link` the path to which the link of the descriptor `fd` in /proc points. False: no file is open
+ * with this number. */
 static bool link_of(int proc_fd, int tid, int fd, char *link, size_t size) {
     char path[48];
     hd_proc_task_fd_path(path, sizeof path, tid, "fd", fd);
@@ -38,8 +39,8 @@ static uint64_t eventfd_id(int proc_fd, int tid, int fd) {
 }
 
 /* The controlling terminal has two names, /dev/tty and /dev/pts/N, which must give one identity. Replaces
- * /dev/tty in `link` by /dev/pts/N, from the device number that the kernel shows for the process. A terminal
- * of another sort stays /dev/tty. Returns the length of the name. */
+ * /dev/tty in `link` by /dev/pts/N, from the device number that the kernel shows for the process's terminal.
+ * A terminal that is not a /dev/pts/N stays /dev/tty. Returns the length of the name in `link`. */
 static size_t name_terminal(int proc_fd, char *link, size_t size) {
     uint64_t device = hd_own_terminal(proc_fd);
     struct hd_text t = {.buf = link, .size = size, .used = strlen(own_terminal)};
@@ -123,8 +124,8 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     static const char of_loops[][24] = {"anon_inode:[timerfd]", "anon_inode:[signalfd]", "anon_inode:inotify",
                                         "anon_inode:[io_uring]"};
     char link[64];
-    /* If the number means /dev/null now, the wait was not for this file: no program waits for /dev/null. So
-     * the wait's file is closed, and the number is in use again. */
+    /* If `fd` means /dev/null now, the wait was not for this file: no program waits for /dev/null. So the
+     * wait's file is closed, and another file has its number. */
     if (!link_of(proc_fd, tid, fd, link, sizeof link) || strcmp(link, "/dev/null") == 0) {
         return HD_KIND_CLOSED;
     }
@@ -145,8 +146,8 @@ static enum hd_kind kind_of(int proc_fd, int tid, int fd) {
     return HD_KIND_OTHER;
 }
 
-/* Stores the descriptor numbers of an epoll instance's members in `fd`, and returns their number.
- * HD_WAIT_FDS: there are too many, or the kernel does not show them. */
+/* Stores the descriptor numbers of an epoll instance's members in `fd`, and returns the number of members.
+ * HD_WAIT_FDS: there are too many members, or the kernel does not show them. */
 static uint32_t members_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_FDS]) {
     char text[2048];
     uint32_t n = 0;
@@ -203,8 +204,8 @@ void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_
         kinds->kind[i] = listens ? HD_KIND_LOOPS : (uint8_t)kind_of(proc_fd, tid, d->fd[i]);
         closed += kinds->kind[i] == HD_KIND_CLOSED;
     }
-    /* If all descriptors seem closed, the reason may be that /proc belongs to another PID namespace. So the
-     * kinds are then known only if /proc can count the process's open descriptors. */
+    /* If all descriptors seem closed, the reason may be that /proc belongs to another PID namespace. So in
+     * this case the kinds are known only if /proc shows how many descriptors the process has open. */
     kinds->known = closed == 0 || closed < kinds->count || hd_proc_open_count(proc_fd, tid) >= 0;
 }
 
