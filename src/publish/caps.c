@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One token bucket for each fingerprint, and one count for the reports of a day. On the worker thread.
+ * One token bucket for each fingerprint (for at most HD_BUCKETS_MAX at a time), and one count for all reports
+ * of a day. On the worker thread.
  */
 #include "publish/caps.h"
 

@@ -18,10 +18,11 @@ struct hd_deferred {
     uint64_t duration_ns[HD_DEFERRED_MAX];
 };
 
-/* Adds a report. The caller must have checked that `count` is below HD_DEFERRED_MAX. */
+/* Adds a report to the deferred reports. The caller must have checked that their `count` is below
+ * HD_DEFERRED_MAX. */
 void hd_deferred_add(struct hd_deferred *d, const uint8_t *id, uint8_t slot, uint32_t generation,
                      uint64_t duration_ns);
-/* Removes the report with this id. False: no deferred report has this id. */
+/* Removes the report with this id from the deferred reports. False: no deferred report has this id. */
 bool hd_deferred_remove(struct hd_deferred *d, const uint8_t *id);
 void hd_deferred_remove_at(struct hd_deferred *d, uint32_t at);
 

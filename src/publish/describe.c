@@ -10,7 +10,8 @@
 #include "turn/samples.h"
 
 #define THREADS_MANY 64
-#define CPU_SPAN_NS (50 * HD_NS_PER_MS) /* over a shorter time, CPU use in percent means nothing */
+/* over a shorter time, CPU use in percent is too inexact for a report */
+#define CPU_SPAN_NS (50 * HD_NS_PER_MS)
 
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
@@ -107,9 +108,9 @@ static void describe_cost(const struct hd_turn *turn, const struct hd_facts *fac
 
 /* ---- of its samples --------------------------------------------------------------------------- */
 
-/* Returns the newest entry of the timeline that has the whole hot stack, because the report says how that
- * stack was captured. If the call tree has no stack, returns the newest entry. The function cannot use
- * s->newest, because that sample may be later than the turn's end. */
+/* Returns the newest entry of the timeline whose sample has the whole hot stack. From this entry the report
+ * takes how that stack was captured. If the call tree has no stack, returns the newest entry. The function
+ * cannot use s->newest, because that sample may be later than the turn's end. */
 static const struct hd_timeline_entry *hot_sample(const struct hd_turn_samples *s,
                                                   const struct hd_hot_path *hot) {
     for (uint32_t i = s->timeline.count; i > hd_timeline_oldest(&s->timeline); i--) {
@@ -142,8 +143,8 @@ static void describe_samples(const struct hd_turn_samples *s, const struct hd_ho
 
 /* ---- the cause -------------------------------------------------------------------------------- */
 
-/* If the loop's thread waits for another thread, such as the owner of a lock, the other thread is the first
- * captured one. Copies the id, name, call and file of the other thread into the sums. */
+/* If another thread blocks the loop's thread, for example as the owner of a lock, it is the first captured
+ * thread. Copies the id, name, call and file of that other thread into the sums. */
 static void add_owner(const struct hd_turn *turn, const struct hd_facts *facts, struct hd_cause_sums *s) {
     const struct hd_thread_record *owner = facts->threads;
     if (turn->threads.count != 0 && facts->thread_count != 0 &&
@@ -156,8 +157,9 @@ static void add_owner(const struct hd_turn *turn, const struct hd_facts *facts, 
     }
 }
 
-/* If the cause is a lock, adds the cycle of threads that wait for each other. Adds no cycle to a hang that
- * ended while the program still runs. That hang was no deadlock, because the wait had a time limit. */
+/* If the cause is a lock, adds the cycle of threads that are blocked by each other. Adds no cycle to a hang
+ * that ended while the program still runs. A deadlock does not end by itself, so a call in that cycle had a
+ * time limit. */
 static void add_deadlock(const struct hd_run *run, const struct hd_turn *turn, bool complete,
                          struct hd_cause *cause) {
     bool ended = complete && !atomic_load_explicit(&run->channel.stop.requested, memory_order_relaxed);
@@ -168,8 +170,8 @@ static void add_deadlock(const struct hd_run *run, const struct hd_turn *turn, b
     }
 }
 
-/* Adds the stall times and the memory of the control group. Both are only for the reader of the report. They
- * have no influence on the cause, because they are not times of this thread. */
+/* Adds the stall times, the memory use and the memory limit of the control group, for the reader of the
+ * report only. The cause does not depend on them, because they are about all threads of the group. */
 static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, struct hd_cause *cause) {
     for (unsigned i = 0; i < HD_PRESSURES; i++) {
         cause->stall_ns[i] =
@@ -179,18 +181,19 @@ static void add_group(const struct hd_turn *turn, const struct hd_facts *facts, 
     cause->memory_limit = facts->memory_limit;
 }
 
-/* Works on a copy of the turn's sums, because the turn may still get samples. */
+/* Works on a copy of the turn's sums: it limits the copied times, but later samples must be added to the
+ * unlimited ones. */
 static void describe_cause(struct hd_publisher *p, const struct hd_turn *turn, const struct hd_facts *facts,
                            bool complete, struct hd_cause *cause) {
     p->sums = turn->samples.sums;
-    /* limits the sums to the duration, because the sums still include a stop of the process that the monitor
-     * noticed late */
+    /* limits the times in the sums to the hang's duration, because the sums still include a stop of the
+     * process that the monitor noticed late */
     hd_cause_limit(&p->sums, turn->times.duration_ns);
     if (p->run->settings.without_paths) {
         hd_cause_forget_paths(&p->sums);
     }
-    /* limits throttled_ns to the duration, because the kernel adds up the times of all CPUs, and the result
-     * may be larger */
+    /* limits throttled_ns to the hang's duration: the kernel adds up the throttled times of all CPUs, and the
+     * sum may be longer than the hang */
     p->sums.throttled_ns = least(facts->throttled_ns - turn->before.throttled_ns, turn->times.duration_ns);
     add_owner(turn, facts, &p->sums);
     hd_cause_decide(&p->sums, cause);

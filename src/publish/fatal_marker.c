@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first 64 bits of the mapped file are the hang's duration, which the monitor updates through the
- * mapping. The mapped file has the marker's name, but is in the folder settings.runtime (XDG_RUNTIME_DIR or
- * /dev/shm), because that folder is in memory. If no file can be created there, the marker itself is mapped.
- * On the worker thread.
+ * The worker maps one small file for each fatal marker. The file's first 64 bits are the hang's duration,
+ * which the monitor updates by a store into the mapped memory. The file has the marker's name. It is in the
+ * folder settings.runtime (XDG_RUNTIME_DIR or /dev/shm), because that folder is in memory, not on a disk. If
+ * the worker can create no file there, it maps the marker itself. On the worker thread.
  */
 #include "publish/fatal_marker.h"
 
@@ -43,8 +43,9 @@ static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
 }
 
 /* Creates the marker under a temporary name, locks it, and then renames it, so that readers never see a
- * marker without a lock. If the lock or the rename fails, the next update tries again. If the process dies
- * before the rename, a later process removes the temporary file when it opens the spool. */
+ * marker without a lock. If the lock or the rename fails, the next call of hd_fatal_marker_update tries
+ * again. If the process dies before the rename, a later process removes the temporary file when that process
+ * opens the spool. */
 static void create_marker(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
     char temp[HD_SPOOL_NAME_BYTES];
     hd_spool_name(temp, turn->report.id, HD_SPOOL_TEMP);
@@ -66,9 +67,9 @@ static uint8_t *page_of(struct hd_publisher *p, const struct hd_turn *turn) {
     return p->marker_page[turn - p->turns->turn];
 }
 
-/* Maps the file with the duration for the monitor. Writes the duration by a system call first: on a full
- * disk, that call just returns an error. A store into the mapped page would end the program by SIGBUS
- * instead. */
+/* Maps the file with the hang's duration, so that the monitor can update the duration. First writes the
+ * duration by a system call: on a full disk, that call returns an error, and nothing is mapped. A store into
+ * a page that is mapped there would end the program by SIGBUS. */
 static void map_duration(struct hd_publisher *p, struct hd_turn *turn, const char *name) {
     struct hd_watch *w = hd_watch_at(&p->run->watches, turn->loop.slot);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;

@@ -10,8 +10,8 @@
 #include "publish/publisher.h"
 
 /* Creates the marker of a hang whose report is on disk, unless the marker exists already. If the hang is
- * `over`, removes the marker instead. The library sets ports.fatal_marker to this function. The worker may
- * wait for the disk here. */
+ * `over`, removes the marker instead. The library sets ports.fatal_marker to this function. The disk may
+ * block the worker here. */
 void hd_fatal_marker_update(struct hd_publisher *p, struct hd_turn *turn, bool over);
 
 #endif

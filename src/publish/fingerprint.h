@@ -14,7 +14,8 @@ struct hd_hot_path {
     uint32_t node[HD_TREE_DEPTH_MAX], count;
 };
 
-/* The data by which the function of a frame is found: the nodes of the trees, the modules, the scripts. */
+/* The data by which the function of a frame is found: nodes of the call trees, the modules, and functions of
+ * scripts. */
 struct hd_code {
     const struct hd_tree_pool *pool;
     struct hd_modules *modules;

@@ -19,7 +19,7 @@
 #include "report/outbox_writer.h"
 
 #define DAY_NS (24 * 3600 * HD_NS_PER_S)
-/* makes the fingerprint of a long frame differ from that of a hang with the same stack */
+/* makes the fingerprint of a long display frame differ from that of a hang with the same stack */
 #define LONG_FRAME 0x6672616d65ULL
 
 /* ---- the program's view ----------------------------------------------------------------------- */
@@ -116,7 +116,8 @@ static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struc
     turn->report.published |= !p->run->settings.deferred || certain;
     bool deferred = !turn->report.published;
     bool was_deferred = hd_deferred_remove(&p->deferred, turn->report.id);
-    /* publishes the deferred file before the write, so that the new file replaces it */
+    /* first gives the deferred report file the name that readers list; the new file gets that name too, and
+     * so replaces it */
     if (!deferred && was_deferred) {
         hd_spool_release(&p->spool, turn->report.id);
     }
@@ -133,7 +134,8 @@ static bool write_turn(struct hd_publisher *p, struct hd_turn *turn, const struc
 
 static void withdraw(struct hd_publisher *p, const uint8_t *id) {
     hd_spool_withdraw(&p->spool, id);
-    hd_caps_give_back(&p->caps); /* undoes the count of the report, which was counted when the hang started */
+    /* takes the report off the day's count; it was counted when the hang started */
+    hd_caps_give_back(&p->caps);
 }
 
 /* Writes the report if the caps allow it. False: the report is not written. A complete report that is not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes the report of a turn, publishes it once its loop is certain, and withdraws it if the turn proves to
- * be no hang. The worker may wait for the disk here, and allocates no memory. On the worker thread.
+ * be no hang. The disk may block the worker here. The worker allocates no memory. On the worker thread.
  */
 #ifndef HD_PUBLISH_H
 #define HD_PUBLISH_H
@@ -14,8 +14,8 @@ void hd_publish_open(const struct hd_publisher *p, struct hd_turn *turn);
 void hd_publish(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts, bool complete);
 /* Call it when the turn proves to be no hang. Removes the turn's report. */
 void hd_publish_withdraw(struct hd_publisher *p, struct hd_turn *turn);
-/* Writes the report of a long frame: a turn that is longer than settings.frame_drop_ns, and no hang. Call it
- * after the turn has ended. The turn gets no other report. */
+/* Writes the report of a long display frame: a turn that is longer than settings.frame_drop_ns, and no hang.
+ * Call it after the turn has ended. The turn gets no other report. */
 void hd_publish_frame(struct hd_publisher *p, struct hd_turn *turn, const struct hd_facts *facts);
 
 /* True: the turn's loop is certain. False also if another loop has the slot by now. */

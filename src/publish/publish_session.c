@@ -11,8 +11,8 @@
 #include "record/uuid.h"
 #include "report/session.h"
 
-/* The process ends without a runner, so the worker settles the deferred reports. Publishes them if the loop
- * is likely to be the program's; otherwise withdraws them. */
+/* No runner waits for the end of this process, so the worker settles the deferred reports. Publishes them if
+ * the loop is likely to be the program's; otherwise withdraws them. */
 static void settle_deferred(struct hd_publisher *p) {
     bool likely = atomic_load(&p->run->record->loop.certainty) >= HD_RECORD_LOOP_LIKELY;
     for (uint32_t i = 0; i < p->deferred.count; i++) {
@@ -55,7 +55,7 @@ void hd_publish_session(struct hd_publisher *p) {
             return;
         }
     } else if (p->run->settings.deferred) {
-        return; /* the runner writes the session report, whatever ends the program */
+        return; /* with settings.deferred, the runner writes the session report, whatever ends the program */
     }
     struct hd_session s;
     struct hd_monitor_cost cost;

@@ -26,8 +26,8 @@ struct hd_publisher {
     struct hd_caps caps;
     struct hd_deferred deferred;
     struct hd_repeat before;
-    /* One page for each turn. While the turn has a fatal marker, the file with the hang's duration is mapped
-     * at that page. Otherwise the page is anonymous memory. */
+    /* One memory page for each turn that the worker follows. While the turn has a fatal marker, the file with
+     * the hang's duration is mapped at that page. Otherwise the page is anonymous memory. */
     uint8_t (*marker_page)[HD_FATAL_MARKER_BYTES];
     /* descriptor of the folder settings.runtime, for fatal markers; negative: there is no such folder */
     int marker_fd;
@@ -39,7 +39,7 @@ struct hd_publisher {
 /* Facts that the worker reads just before it writes a report. */
 struct hd_facts {
     /* The process's threads, from the worker's newest capture of all threads. If the capture was for a hang
-     * that waits for a lock, the lock's owner comes first. */
+     * that a lock caused, the lock's owner comes first. */
     const struct hd_thread_record *threads;
     const struct hd_frame *thread_frames;
     uint32_t thread_count, threads_left_out;
@@ -49,8 +49,8 @@ struct hd_facts {
     bool debugger;
     /* the number of major page faults of the loop's thread; 0: the thread has ended */
     uint64_t major_faults;
-    /* Figures of the process's control group. If the group lacks a figure, the member has that of the whole
-     * system. */
+    /* Times and memory of the process's control group. If the group lacks a number, the member has that of
+     * the whole system. */
     uint64_t throttled_ns, stall_ns[HD_PRESSURES];
     uint64_t memory_used, memory_limit; /* memory_limit is 0: the control group has no limit */
 };

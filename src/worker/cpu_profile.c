@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Charges each stack with the CPU time that the thread used since the stack before it. A watched thread is
- * sampled while it runs, so its waits are charged with nothing. Any other thread's stack is read only while
- * that thread waits, so its waits are charged. On the worker thread.
+ * sampled while it runs, so its stacks are not charged if it was blocked. The stack of any other thread can
+ * be read only while that thread is blocked, so these stacks are charged. On the worker thread.
  */
 #include "worker/cpu_profile.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor measures the CPU use of the process. By the monitor's messages, the worker starts a profile,
- * adds samples to it, and writes the report. The worker may wait for the disk here. On the worker thread.
+ * The monitor measures the CPU use of the process, and sends messages HD_MSG_CPU_*. At these messages the
+ * worker starts a profile, adds samples to it, and writes the report. The disk may block the worker here. On
+ * the worker thread.
  */
 #include "worker/cpu_report.h"
 
@@ -24,8 +25,8 @@ static void drop(struct hd_worker *worker) {
 }
 
 /* Starts a profile of the thread that uses the most CPU time. While a hang is open, starts no profile,
- * because the hang's report has the stacks already. `period_ns`: length of the period that has just ended.
- * The report covers that period too. */
+ * because the hang's report has the stacks already. `period_ns`: for how long the monitor measured the CPU
+ * use of the process before. The report covers that time too. */
 static void start(struct hd_worker *worker, uint64_t period_ns) {
     drop(worker);
     if (hd_turns_has_hang(&worker->turns)) {
@@ -56,9 +57,9 @@ static void add_sample(struct hd_worker *worker, const struct hd_message *msg, c
     }
 }
 
-/* Adds the stack of the profile's thread to the profile, if the thread waits. If the thread runs, the worker
- * cannot read its stack in place. The thread's CPU time since the newest stack is then charged to no
- * function. */
+/* Adds the stack of the profile's thread to the profile, if that thread is blocked. If the thread runs, the
+ * worker cannot read its stack in place. The CPU time that the thread used since its newest stack is then
+ * charged to no function. */
 static void read_waiting(struct hd_worker *worker) {
     struct hd_cpu_profile *p = &worker->profile;
     struct hd_target target = {0};
@@ -86,8 +87,8 @@ static double percent(uint64_t cpu_ns, uint64_t ns) {
     return ns != 0 ? 100 * (double)cpu_ns / (double)ns : 0;
 }
 
-/* Writes a sentence such as "thread 4711 used 97% of a CPU", or "thread 4711 used 40% of a CPU, the process
- * 180%". */
+/* Stores in the cause a sentence such as "thread 4711 used 97% of a CPU", or "thread 4711 used 40% of a CPU,
+ * the process 180%". */
 static void describe_cause(struct hd_cause *cause, const struct hd_cpu_use_shares *s) {
     struct hd_text t;
     hd_text_init(&t, cause->detail, sizeof cause->detail);
@@ -106,8 +107,8 @@ static void describe_cause(struct hd_cause *cause, const struct hd_cpu_use_share
     cause->syscall_nr = HD_SYSCALL_NONE;
 }
 
-/* Captures all threads, the profile's thread first. For that thread the report shows its CPU use over the
- * whole period, not its CPU use during the capture. */
+/* Captures all threads, the profile's thread first. For that thread the report shows its CPU use since the
+ * profile started, not its CPU use during this capture. */
 static void describe_threads(struct hd_worker *worker, const struct hd_cpu_use_shares *s,
                              struct hd_report *r) {
     struct hd_threads *threads = &worker->threads;

@@ -12,8 +12,8 @@
  */
 #include "worker/crash_exception.h"
 
-/* how many frames are searched for a function of libstdc++; that function is about five frames away from
- * abort() */
+/* how many frames are searched for a function of libstdc++ that ends the program; it is about five frames
+ * away from abort() */
 #define ABORT_FRAMES 12u
 #define CLASS_PRIMARY UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
 /* the class of an exception that std::rethrow_exception has thrown again */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The crashed thread waits in our signal handler, so the worker can read its stack in place. The worker may
- * wait for the disk here. On the worker thread.
+ * The crashed thread is blocked in our signal handler until the report is written. So the worker can read its
+ * stack in place. The disk may block the worker here. On the worker thread.
  */
 #include "worker/crash_report.h"
 

@@ -7,7 +7,7 @@
 
 #include "worker/state.h"
 
-/* If a crashed thread waits in our signal handler, writes the report of the crash. After that, lets the
+/* If a crashed thread is blocked in our signal handler, writes the report of the crash. After that, lets the
  * crashed thread end the process by the signal of the crash. */
 void hd_crash_report(struct hd_worker *worker);
 

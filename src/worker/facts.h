@@ -15,7 +15,8 @@
 void hd_facts_take(const struct hd_threads *threads, const struct hd_process *process,
                    struct hd_facts *facts);
 
-/* Reads the current counters of the turn's thread, of the worker and of the control group into *facts. */
+/* Reads into *facts the page faults of the turn's thread, and the worker's CPU time. Also reads the throttled
+ * time, the stall times and the memory use of the control group. */
 void hd_facts_read_counters(const struct hd_probe_context *probe, const struct hd_turn *turn,
                             struct hd_facts *facts);
 

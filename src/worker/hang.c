@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor decides when a hang opens and ends. If the worker knows more when it reads the monitor's
- * message, the worker corrects the decision. On the worker thread.
+ * The monitor decides when a hang opens and ends. When the worker reads the monitor's message, it may have
+ * learned that the turn is no hang, or ended earlier. The worker then ignores the message, or corrects the
+ * end. On the worker thread.
  */
 #include "worker/hang.h"
 
@@ -54,8 +55,8 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     turn->activity = hd_activity_is_idle(msg->activity) ? turn->activity : msg->activity;
     turn->times.threshold_ns = msg->threshold_ns;
     take_message(turn, msg);
-    /* takes the age at the newest sample if it is larger, because a look determines the duration before it
-     * takes its sample */
+    /* takes the turn's age at its newest sample as the duration, if that age is larger. It may be, because
+     * the monitor reads the duration before it takes the sample. */
     if (s->age_ns > msg->duration_ns) {
         turn->times.duration_ns = s->age_ns;
     }
@@ -94,8 +95,8 @@ static void update(struct hd_worker *worker, struct hd_turn *turn) {
     turn->times.duration_ns = s->age_ns;
     turn->times.process_cpu_ns = hd_os_process_cpu_ns();
     bool waits_for_thread = s->same && hd_evidence_awaited_tid(&s->newest.probe) != 0;
-    /* if the turn's thread waits for another thread, captures the threads again, because they may have formed
-     * a deadlock by now */
+    /* if another thread blocks the turn's thread, captures all threads again, because they may have formed a
+     * deadlock by now */
     if (waits_for_thread && turn->threads.deadlock_count == 0) {
         capture_threads(worker, turn);
     }
@@ -185,8 +186,8 @@ void hd_hang_end(struct hd_worker *worker, struct hd_turn *turn, const struct hd
     hd_turn_free(turn);
 }
 
-/* If settings.deferred is set, writes the report only if the loop is certain, because reports of long frames
- * are never deferred. */
+/* If settings.deferred is set, writes the report only if the loop is certain, because reports of long display
+ * frames are never deferred. */
 void hd_hang_frame(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_settings *settings = &worker->run->settings;
     bool certain = hd_publish_is_certain(worker->run, turn);

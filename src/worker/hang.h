@@ -14,8 +14,8 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
 /* Call it when the turn has ended. Writes the complete report of the hang, or withdraws the report if the
  * turn was no hang. Frees the turn. */
 void hd_hang_end(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg);
-/* Call it when a long frame has ended: a turn that is longer than settings.frame_drop_ns, and no hang. Writes
- * the report of the long frame, and frees the turn. */
+/* Call it when a long display frame has ended: a turn that is longer than settings.frame_drop_ns, and no
+ * hang. Writes the report of the long frame, and frees the turn. */
 void hd_hang_frame(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg);
 
 /* Writes the report of each open hang that has at least doubled its age since its last report. Call it when

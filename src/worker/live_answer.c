@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The worker can read the stack of a blocked thread in place, but not that of a running thread. If the
- * monitor samples the turn of a running thread, the report shows the newest stack of that turn instead. The
- * worker has memory for one capture of all threads. So the next report of an open hang shows the threads that
- * were captured here. On the worker thread.
+ * monitor samples the turn of a running thread, the live report shows the newest stack of that turn instead.
+ * The worker has memory for one capture of all threads, so this capture overwrites that of an open hang. The
+ * next report of that hang then shows the threads that were captured here, unless the worker captures them
+ * again. On the worker thread.
  */
 #include "worker/live_answer.h"
 
@@ -81,8 +82,8 @@ static void read_threads(struct hd_worker *worker) {
     take_samples(&worker->threads, &worker->turns);
 }
 
-/* Writes the report into the request's buffer. Returns the size of the whole report, or a negative errno
- * value. */
+/* Writes the report as text or JSON into the request's buffer. Returns the size of the whole report, or a
+ * negative errno value. */
 static long write_answer(const struct hd_live_request *q, const struct hd_report *r,
                          struct hd_report_scratch *scratch) {
     struct out out = {.buffer = q->buffer, .size = q->size > 0 ? q->size - 1 : 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For each sample, the worker reads the stack, then what the thread waits for, then whether another thread
- * serves the loop. On the worker thread.
+ * For each sample, the worker reads the thread's stack, then what blocks the thread, then whether another
+ * thread serves the loop. On the worker thread.
  */
 #include "worker/sample.h"
 
@@ -59,8 +59,8 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
     read_python(&worker->stacks.scripts, tid, &now->probe);
 }
 
-/* Handles a sample with the same stack as the sample before. Reads again what may have changed while the
- * stack stayed the same: the owner of a lock, and whether a child has the terminal. */
+/* Handles a sample with the same stack as the sample before. Reads again what may have changed: the owner of
+ * a lock, whether a garbage collection runs, and whether a child has the terminal. */
 static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                             struct hd_sample *now) {
     int tid = hd_thread_id_tid(turn->loop.thread);
@@ -79,9 +79,9 @@ static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, cons
     }
 }
 
-/* Queries the recogniser about the thread's wait. That wait may be the loop's own, or a wait for work in a
- * thread pool while another thread serves the loop. Ignores the turn if the sample shows that the turn is no
- * hang. */
+/* Queries the recogniser about the call that blocks the thread. That call may be the loop's own wait, or the
+ * thread may wait for work in a thread pool while another thread serves the loop. Ignores the turn if the
+ * sample shows that the turn is no hang. */
 static void check_wait(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg,
                        const struct hd_capture *c, bool is_new, struct hd_sample *now) {
     now->served = now->served || hd_blocked_is_served(worker->run, &worker->probe, turn, now);
@@ -129,8 +129,8 @@ void hd_sample_add_late(struct hd_worker *worker, struct hd_turn *turn, const st
         store_changed(worker->run, turn, hd_os_now_ns());
     }
     hd_samples_answer(turn, &answer);
-    /* for the turn's first stack, halves the age at the last report, so that a report with this stack is due
-     * sooner */
+    /* for the turn's first stack, halves the hang's age at its last report. A report is due once the hang is
+     * twice as old, so a report with this stack is due at once. */
     turn->report.written_age_ns /= had_stack ? 1 : 2;
 }
 

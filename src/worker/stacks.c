@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* time between two checks of the modules; a check takes about 50 us */
+/* time between two searches for unloaded modules; one search takes about 50 us */
 #define CHECK_MODULES_NS (1 * HD_NS_PER_S)
 
 /* When a thread leaves the kernel, Linux may deliver a signal of the program before our signal. The handler

@@ -19,7 +19,7 @@
 #define FRAMES_PER_THREAD 128
 /* largest number of frames of one thread, including the functions of scripts */
 #define MIXED_PER_THREAD 192
-/* if two readings of the clock differ by this time or more, the worker lost the CPU between them */
+/* if two readings of the clock differ by this time or more, the worker may have lost the CPU between them */
 #define READ_NS (100 * HD_NS_PER_US)
 
 /* ---- the list --------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_i
 static void read_name(const struct hd_threads *t, struct hd_thread_record *r) {
     char comm[sizeof r->name + 1];
     long n = hd_proc_read_task(t->probe->proc_fd, hd_thread_id_tid(r->thread), "comm", comm, sizeof comm);
-    comm[n > 0 ? n - 1 : 0] = '\0'; /* drops the newline at the end of the file */
+    comm[n > 0 ? n - 1 : 0] = '\0'; /* drops the newline at the end of the thread's file comm */
     memcpy(r->name, comm, sizeof r->name);
 }
 
@@ -149,7 +149,9 @@ static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
-            break; /* the worker did not lose the CPU between the two readings, so needs no other try */
+            /* the worker kept the CPU between the two readings of the clock, so cpu_ns is the CPU time at
+             * at_ns */
+            break;
         }
     }
     return true;
@@ -168,8 +170,8 @@ static void read_share(struct hd_thread_record *r, struct hd_thread_seen *first)
     }
 }
 
-/* Returns the state of a thread whose stack was not read; `error` says why it was not read. The worker may
- * read the state even if it has no right to read the thread's system call. */
+/* Returns the state of a thread whose stack the worker did not read. `error`: why it did not read the stack.
+ * The worker can read the thread's state even if it has no right to read the thread's system call. */
 static uint8_t state_of(const struct hd_target *target, int error) {
     enum hd_run_state state;
     if (error == -EAGAIN) {
@@ -183,8 +185,8 @@ static uint8_t state_of(const struct hd_target *target, int error) {
 
 /* ---- all threads ------------------------------------------------------------------------------ */
 
-/* Reads the thread's stack if the thread is blocked. False: the thread runs, so only its CPU use is read. The
- * caller may try again, because the thread may be blocked by then. */
+/* Reads the thread's stack if the thread is blocked. False: the thread runs, so the function reads only its
+ * CPU use. The caller may then try again, because the thread may be blocked by that time. */
 static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *seen) {
     struct hd_target target = {0};
     struct hd_capture c;
@@ -213,9 +215,9 @@ static void wait_until(uint64_t until_ns) {
     hd_os.futex_wait(&word, 0, until_ns, false);
 }
 
-/* Reads each thread once. After `until_ns`, leaves out all threads but the first two, because these may own a
- * lock or have the loop. True: a thread other than `watched` runs, so the caller should try again. The thread
- * `watched` needs no second try, because it has samples. */
+/* Reads each thread once. After `until_ns`, leaves out all threads but the first two, because these may be
+ * the owner of a lock and the watched thread. True: a thread other than `watched` runs, so the caller should
+ * try again. The thread `watched` needs no second try, because the monitor samples it. */
 static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_ns) {
     bool again = false;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -278,7 +280,7 @@ bool hd_threads_has_not_run(hd_thread_id thread, const struct hd_sched *since) {
 }
 
 /* The worker reads one thread after the other. If a lock changes its owner meanwhile, the threads may seem to
- * wait for each other in a cycle. A thread that has not run since its stack was read has neither taken nor
+ * block each other in a cycle. A thread that has not run since its stack was read has neither taken nor
  * released a lock. So the search uses only threads that have not run. */
 void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out) {
     struct hd_waits_for edges[HD_THREADS_MAX];

@@ -30,7 +30,7 @@ struct hd_threads {
     struct hd_stacks *stacks;
     struct hd_probe_context *probe;
     hd_thread_id own;
-    /* The result of the newest capture of all threads. */
+    /* The result of the newest capture of all threads of the process. */
     struct hd_thread_record thread[HD_THREADS_MAX];
     struct hd_thread_seen seen[HD_THREADS_MAX];
     uint32_t count, left_out, frames_used;
@@ -41,16 +41,16 @@ struct hd_threads {
 
 /* Captures `first`, which may own a lock, then `watched`, then the other threads. Leaves out other threads
  * that the worker has not reached after 25 ms. The stack of a running thread cannot be read, so the worker
- * tries again 20 ms after the start. If the thread still runs, the report shows the thread's CPU use, and no
- * stack. */
+ * tries again 20 ms after the start of the capture. If the thread still runs, the report shows the thread's
+ * CPU use, and no stack. */
 void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first);
 
-/* Starts at `thread`, and follows the captured threads that wait for each other. If they wait in a cycle,
+/* Starts at `thread`, and follows the captured threads that block each other. If these threads form a cycle,
  * which is a deadlock, stores the cycle in *out. */
 void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, struct hd_turn_threads *out);
 
 /* Returns the thread that uses the most CPU time in the next 20 ms; HD_THREAD_ID_NONE: no thread uses any.
- * Overwrites the captured threads. */
+ * Overwrites the newest capture of all threads. */
 hd_thread_id hd_threads_busiest(struct hd_threads *t);
 
 /* True: the thread's scheduling statistics still equal *since, so the thread has not run. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the counters of the process and its control group when tracking of a turn starts. The turn's report
- * says by how much the counters grew since that time. On the worker thread.
+ * When tracking of a turn starts, stores counters of the process and of the process's control group: CPU
+ * times, page faults, throttled time, stall times. The turn's report says by how much they grew since that
+ * time. On the worker thread.
  */
 #include "worker/tracking.h"
 
@@ -15,7 +16,8 @@ static const char *scheme_of(const struct hd_watch *w) {
     return hd_words_scheme(ping ? HD_SCHEME_PING : frames ? HD_SCHEME_FRAME : HD_SCHEME_ACTIVITY);
 }
 
-/* Reads the name and the scheme of the turn's loop, unless another loop has the slot by now. */
+/* Reads the name of the turn's loop, and its scheme: whether Hangdog watches the loop by pings, display
+ * frames or activities. Reads nothing if another loop has the slot by now. */
 static void read_loop(const struct hd_watch *w, struct hd_turn *turn) {
     if (w->generation != turn->loop.generation) {
         return;

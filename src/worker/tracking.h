@@ -8,8 +8,8 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-/* Adds a turn to `turns`, and fills it from the message, the loop and the counters. NULL: the worker follows
- * HD_TURNS_MAX turns already. */
+/* Adds a turn to `turns`. Fills it from the message, from the turn's loop, and from the counters of the
+ * process and its control group. NULL: the worker follows HD_TURNS_MAX turns already. */
 struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *run,
                                   const struct hd_probe_context *probe, const struct hd_message *msg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker thread. It handles each message of the monitor, then the requests of other threads. Then it
- * writes the reports that are due.
+ * The worker thread. It handles each message of the monitor, then the requests of the program's threads. Then
+ * it writes the reports of open hangs that are due.
  */
 #include "worker/worker.h"
 
@@ -64,9 +64,9 @@ static void confine(void *ctx) {
     worker->publisher.marker_fd = hd_private_table_confine(worker->publisher.marker_fd);
 }
 
-/* Gives up the rights that the main thread has given up, and answers the main thread, which waits for that.
- * The worker calls this function several times during its start. So the main thread need not wait for the
- * whole start. */
+/* The main thread has given up rights, and is blocked until the worker has given them up too. Gives them up,
+ * and answers the main thread. The worker calls this function several times during its start. So the main
+ * thread need not be blocked for the whole start. */
 static void follow_early(const struct hd_worker *worker) {
     (void)hd_follow_answer(worker->run, HD_RUN_WORKER, NULL, NULL);
 }

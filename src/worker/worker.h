@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker thread. The worker does all work that may wait for a disk, so that the monitor never waits for
- * one. The worker allocates no memory.
+ * The worker thread. It does all work in which the disk may block a thread, so that the disk never blocks the
+ * monitor. The worker allocates no memory.
  */
 #ifndef HD_WORKER_H
 #define HD_WORKER_H

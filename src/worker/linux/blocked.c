@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * In a thread pool, one free thread waits for events at the loop's epoll instance. The other free threads
- * wait for a lock. The thread that gets the lock is the next to wait at the epoll instance. A wait for the
- * lock is no hang. On the worker thread.
+ * In a thread pool, one free thread is in epoll_wait for the loop's epoll instance. A lock blocks the other
+ * free threads. The thread that gets the lock is the next to call epoll_wait. To be blocked by this lock is
+ * no hang. On the worker thread.
  */
 #include "worker/blocked.h"
 
@@ -13,12 +13,14 @@
 #include "os/linux/proc_stat.h"
 #include "worker/threads.h"
 
-/* largest number of threads whose system calls are read; a read of one call takes about 4 us */
+/* largest number of threads that one search for the thread in epoll_wait reads; reading the system call of
+ * one thread takes about 4 us */
 #define SERVERS_MAX 64
 
-/* A shell that waits for a command gives the terminal to a child, so the shell's wait is not the loop's own.
- * But the worker reads which process has the terminal only after the sample. True: that reading is valid for
- * the sample too. Either this process has no terminal, or the thread has not run since the sample. */
+/* True: what the worker now reads of the terminal is true for the sample too. Either this process has no
+ * terminal, or the thread has not run since the sample. A shell that waits for a command gives the terminal
+ * to a child, and that wait is not the loop's own. But the worker reads which process has the terminal only
+ * after the sample. */
 static bool is_of_now(const struct hd_probe_context *probe, const struct hd_turn *turn,
                       const struct hd_capture *c) {
     return hd_own_terminal(probe->proc_fd) == 0 || hd_threads_has_not_run(turn->loop.thread, &c->sched);
@@ -57,19 +59,20 @@ static bool another_waits_by(int proc_fd, hd_thread_id thread, int32_t epoll) {
     return waits;
 }
 
-/* True: the thread is still blocked in its call of futex. A woken thread that waits for a CPU has not run
- * either. So the function also checks the call, because the kernel shows no call of a woken thread. */
+/* True: the thread is still blocked in its call of futex. That the thread has not run does not prove this: it
+ * may be woken, but have no CPU yet. So the function also checks the call, because the kernel shows no call
+ * of a woken thread. */
 static bool still_waits(int proc_fd, hd_thread_id thread, const struct hd_sched *since) {
     struct hd_capture call;
     return hd_thread_syscall(proc_fd, hd_thread_id_tid(thread), &call) && call.syscall_nr == SYS_futex &&
            hd_threads_has_not_run(thread, since);
 }
 
-/* True only if three conditions are met. The thread waits for a lock without an owner, at a call site of the
- * loop's thread pool. Another thread waits at the loop's epoll instance. After the worker has found that
- * other thread, the first thread is still blocked. If no thread waits at the epoll instance, the thread that
- * serves the loop may be busy, or may wait for a CPU. So the worker checks the next sample too, even if the
- * next sample equals this one (wants_equal). */
+/* True only if three conditions are met. The thread is blocked by a lock without an owner, at a call site of
+ * the loop's thread pool. Another thread is in epoll_wait for the loop's epoll instance. After the worker has
+ * found that other thread, the first thread is still blocked. If no thread is in epoll_wait, the thread that
+ * serves the loop may be handling events, or may be ready but without a CPU. So the worker then checks the
+ * next sample too, even if it equals this one (wants_equal). */
 bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_context *probe,
                           const struct hd_turn *turn, const struct hd_sample *sample) {
     const struct hd_recogniser *r = &run->ports.recogniser;

@@ -22,7 +22,8 @@ static void cut_line(char *text) {
     }
 }
 
-/* Copies the rest of the line that starts with `key`. *out is empty if no line starts with `key`. */
+/* Finds the line of `text` that starts with `key`, and copies the rest of that line. *out is empty if `text`
+ * has no such line. */
 static void find_value(const char *text, const char *key, char *out, size_t size) {
     const char *p = hd_proc_find_line(text, key);
     struct hd_text t;
