@@ -5,8 +5,8 @@
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-/* The process's CPU time counts for a turn only if the monitor reads it at most this long after the turn's
- * end. After a long turn, the limit is a tenth of the turn's duration, if that is longer. */
+/* The process's CPU time counts for a turn only if the monitor reads that CPU time at most this long after
+ * the turn's end. After a long turn, the limit is a tenth of the turn's duration, if that is longer. */
 #define OVER_NS (50 * HD_NS_PER_MS)
 
 static void untrack(struct hd_look_state *s) {
@@ -43,7 +43,7 @@ static void send_open(struct hd_monitor *m, struct hd_look_state *s, const struc
                       struct hd_message *message) {
     message->type = HD_MSG_OPEN;
     if (s->turn.phase == HD_TURN_IDLE) {
-        /* says HANGDOG_EXIT, because the turn is over, and the loop's word may already have the next
+        /* says HANGDOG_EXIT, because the turn is over, and the loop's newest mark may already have the next
          * turn's activity */
         message->activity = HANGDOG_EXIT;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Does the actions that src/detect returns after a look. On the monitor thread: no allocation. Waits for no
- * other thread, except up to 55 ms for a sample.
+ * Does the actions that src/detect returns after a look. On the monitor thread: no allocation. The monitor
+ * waits here for no other thread, except up to 55 ms for a sample.
  */
 #ifndef HD_MONITOR_ACTIONS_H
 #define HD_MONITOR_ACTIONS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two allowances of the budget, which grow with time.
+ * The two allowances of the budget, CPU time and pauses of threads, which grow with time.
  */
 #include "monitor/budget.h"
 

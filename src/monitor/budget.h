@@ -14,13 +14,15 @@
 
 struct hd_allowance {
     int64_t left_ns;
-    uint64_t spent_ns; /* the time spent from the start to the last check */
+    /* the CPU time, or the pauses of threads, that Hangdog spent from its start to the last check */
+    uint64_t spent_ns;
 };
 
 struct hd_budget {
     uint64_t at_ns; /* when the last check was; 0: there was none yet */
     struct hd_allowance cpu, pause;
-    /* true from the check that finds one of the two allowances used up, until both are a fourth full again */
+    /* true from the check that finds the CPU allowance or the pause allowance used up, until both are a
+     * fourth full again */
     bool over;
 };
 

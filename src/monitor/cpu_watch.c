@@ -9,7 +9,7 @@
 #include "monitor/sampling.h"
 #include "monitor/send.h"
 
-#define NO_TURN UINT32_MAX /* a generation that no slot has, because these messages are about no turn */
+#define NO_TURN UINT32_MAX /* a generation that no slot has: messages about CPU use are about no turn */
 
 static void send(struct hd_monitor *m, enum hd_message_type type) {
     hd_monitor_send(m, &(struct hd_message){.type = (uint8_t)type,
@@ -18,9 +18,9 @@ static void send(struct hd_monitor *m, enum hd_message_type type) {
                                             .duration_ns = m->run->settings.cpu_period_ns});
 }
 
-/* Takes a sample of the thread that used most CPU time. If the worker follows a turn of that thread, the
- * turn's samples are enough. A sample that is taken here must not count for a turn, so the monitor forgets
- * it at once. */
+/* Takes a sample of the thread that used most CPU time. If the worker follows a turn of that thread, takes
+ * none, because the turn's samples are enough. A sample that is taken here must not count for a turn, so the
+ * monitor forgets it at once. */
 static void sample(struct hd_monitor *m) {
     hd_thread_id thread = atomic_load_explicit(&m->run->channel.cpu_thread, memory_order_acquire);
     if (hd_thread_id_is_none(thread)) {
@@ -57,7 +57,7 @@ void hd_cpu_watch_step(struct hd_monitor *m) {
         sample(m);
         break;
     case HD_CPU_REPORT:
-        sample(m); /* takes one more sample, at the end of the period */
+        sample(m); /* takes one more sample, at the end of the period of CPU measurement */
         send(m, HD_MSG_CPU_REPORT);
         break;
     case HD_CPU_DROP:

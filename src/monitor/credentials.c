@@ -31,7 +31,7 @@ static bool worker_exceeds(const struct hd_monitor *m) {
 /* Thread-local: if Hangdog starts again, its new monitor is another thread, and must start with zeros. */
 static __thread struct {
     uint64_t checked_ns; /* when the credentials were last compared */
-    bool may_have_run;   /* true: the main thread may have run since that check */
+    bool may_have_run;   /* true: the main thread may have run since the credentials were last compared */
 } self;
 
 void hd_monitor_credentials_check(struct hd_monitor *m, bool parks) {
@@ -51,7 +51,8 @@ void hd_monitor_credentials_check(struct hd_monitor *m, bool parks) {
     if (rc == -EPERM || (rc >= 0 && worker_exceeds(m))) {
         end_threads(m, rc == -EPERM && hd_follow_is_filter());
     } else if (rc > 0) {
-        (void)hd_follow_request(m->run); /* asks the worker to give up the same right */
+        /* asks the worker to compare its credentials too, because the main thread's have changed */
+        (void)hd_follow_request(m->run);
     }
 }
 

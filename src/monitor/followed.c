@@ -18,15 +18,15 @@ static bool only_launches(const struct hd_monitor *m, const struct hd_look_state
            !atomic_load_explicit(&s->watch->loop.found.certain, memory_order_relaxed);
 }
 
-/* Returns the turn that the worker shall stop following, so that it can follow `next`. NULL: there is
- * none. The first choice is a turn of a thread whose loop the recogniser has not found, the main thread
- * last. If `next` is a hang, the second choice is a turn below its threshold. */
+/* Returns the turn that the worker shall stop following, so that it can follow `next`. NULL: there is none.
+ * The first choice is a turn of a thread whose loop the recogniser has not found; of these turns, the main
+ * thread's comes last. If `next` is a hang, the second choice is a turn below its threshold. */
 static struct hd_look_state *turn_to_drop(struct hd_monitor *m, const struct hd_look_state *next) {
     struct hd_look_state *found = NULL;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !only_launches(m, next); i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         if (atomic_load_explicit(&w->use, memory_order_acquire) < HD_WATCH_ON) {
-            continue; /* skips the slot, because a thread that is claiming it may not have set `index` yet */
+            continue; /* skips the slot, because a thread that is claiming it may not have set w->index yet */
         }
         struct hd_look_state *s = hd_monitor_look_state(m, w);
         bool young = next->turn.phase == HD_TURN_HANGING && s->turn.phase == HD_TURN_TRACKED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor sends four messages in the time limit of the service manager's watchdog, and a hang's
- * threshold is below half of the limit. So at least a quarter of the limit lies between the report of a hang
+ * The monitor sends the service manager four messages in the time limit of that manager's watchdog. A hang's
+ * threshold is below half of this limit. So at least a quarter of the limit lies between the report of a hang
  * and the watchdog's signal.
  */
 #include "monitor/keep_alive.h"

@@ -6,7 +6,7 @@
 
 /* when the lateness of looks adds up to this, the monitor reads its own scheduling statistics again */
 #define UNREAD_NS (5 * HD_NS_PER_MS)
-/* the least time between two reads of the monitor's own statistics while no loop runs */
+/* the least time between two reads of the monitor's own scheduling statistics while no loop runs */
 #define OWN_READ_NS (1 * HD_NS_PER_S)
 #define UNKNOWN (UINT64_MAX / 2) /* a sum of lateness that is not known */
 
@@ -66,8 +66,8 @@ uint64_t hd_lateness_end_look(struct hd_monitor *m, uint64_t next_ns) {
     uint64_t now_ns = m->now.now_ns;
     m->late.unread_ns = m->now.late_ns > HD_LATE_NS ? 0 : m->late.unread_ns + m->now.late_ns;
     if (next_ns != HD_NEVER && hd_os_now_ns() - now_ns > HD_LATE_NS) {
-        /* stores how long this look waited for answers, so that the next look does not take that time for a
-         * stop of the process */
+        /* stores for how long this look waited for threads' answers; otherwise the next look would take that
+         * time for a stop of the process */
         m->late.overtime_ns = hd_capture_napped_ns() - m->now.napped_ns;
         return now_ns;
     }
@@ -86,9 +86,9 @@ void hd_lateness_read_thread(struct hd_look_state *s) {
     }
 }
 
-/* Returns how much of the time since the last look is unexplained, for a thread that the last look found
- * in the same turn. Two times explain a part of it: how long the thread ran or waited for a CPU, and how
- * long the monitor waited. Only the longer one counts as explained. */
+/* Returns how much of the time since the last look is unexplained, for a thread that the last look found in
+ * the same turn. Two times explain a part of it: how long the thread ran or waited for a CPU, and how long
+ * the monitor itself was delayed. Only the longer of the two counts as explained. */
 static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *before,
                             const struct hd_sched *now) {
     uint64_t ran_ns = (now->cpu_ns - before->cpu_ns) + (now->delay_ns - before->delay_ns);
@@ -100,14 +100,15 @@ static uint64_t unexplained(const struct hd_monitor *m, const struct hd_sched *b
     if (ran_ns > HD_NS_PER_MS) {
         return window_ns - explained_ns; /* this result is exact, because the thread ran until the stop */
     }
-    /* The thread was blocked, so the stop may have begun anywhere between the last look and the time for
-     * which this look was planned. The result assumes the middle of that time. */
+    /* The thread was blocked, so its statistics do not show when the stop of the process began. It began
+     * between the last look and the time for which this look was planned. The result assumes the middle of
+     * these two times. */
     return m->now.late_ns - m->now.own_delay_ns + (window_ns - m->now.late_ns) / 2;
 }
 
-/* The result is the lateness that neither the monitor's own wait nor the running of the thread explains.
- * How long the thread ran is known only if the last look found the thread in this turn. For a turn that
- * started after that look, only the monitor's wait counts. */
+/* The result is the lateness that neither the monitor's own delay nor the running of the thread explains. How
+ * long the thread ran is known only if the last look found the thread in this turn. For a turn that started
+ * after that look, only the monitor's own delay explains lateness. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_sched before = s->thread.sched;
     bool known = s->thread.sched_known;

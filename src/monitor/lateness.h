@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finds out why a look is later than planned. One reason is that the monitor itself waited, for a CPU or for
- * a thread's answer. The other is that no thread of the process could run: a stop, a frozen cgroup, a
- * breakpoint, a suspend. On the monitor thread.
+ * a thread's answer to a request for its stack. The other is that no thread of the process could run: a stop,
+ * a frozen cgroup, a breakpoint, a suspend. On the monitor thread.
  */
 #ifndef HD_LATENESS_H
 #define HD_LATENESS_H
@@ -33,7 +33,7 @@ void hd_lateness_is_unknown(struct hd_monitor *m);
  * thread. Also updates that thread's scheduling statistics in s->thread, if the thread may have run. */
 uint64_t hd_lateness_excluded(struct hd_monitor *m, struct hd_look_state *s);
 
-/* Reads the thread's scheduling statistics into s->thread. */
+/* Reads the scheduling statistics of the loop's thread into s->thread. */
 void hd_lateness_read_thread(struct hd_look_state *s);
 
 #endif

@@ -6,8 +6,9 @@
 #include "monitor/limits.h"
 #include "monitor/seen.h"
 
-/* Starts the maxima of a new turn at zero, because messages carry the maxima of one turn. Sums are not
- * reset, because the worker subtracts the values that they had at the turn's start. */
+/* Starts the two maxima of a new turn, because the monitor's messages to the worker carry the maxima of one
+ * turn. The longest pause starts at zero, and the greatest lateness at this look's lateness. Sums of costs
+ * are not reset, because the worker subtracts the values that they had at the turn's start. */
 static void start_turn(struct hd_look_state *s, uint64_t late_ns) {
     uint64_t *pause_max_ns = &s->target.cost.pause_max_ns;
     s->sums.pause_max_ns = *pause_max_ns > s->sums.pause_max_ns ? *pause_max_ns : s->sums.pause_max_ns;
@@ -72,7 +73,7 @@ static void publish_duration(struct hd_monitor *m, const struct hd_look_state *s
     }
 }
 
-/* If a turn has ended and the next one is running, one look does two steps: one for each turn. */
+/* If a turn has ended and the next one is running, one look calls step() twice: once for each turn. */
 bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_look look;
     struct hd_limits limits;
@@ -96,8 +97,8 @@ bool hd_look_at(struct hd_monitor *m, struct hd_look_state *s) {
                 before.blocked && before.sched_known && s->thread.sched.slices != before.sched.slices;
         }
         first = false;
-        /* The look may find two turns, an ended one and the next one. Both exclude this time; the next one
-         * excludes at most its own age. */
+        /* The look may find two turns, an ended one and the next one. The time `excluded_ns` is subtracted
+         * from both turns, but from the next one at most that turn's own age. */
         look.excluded_ns = excluded_ns;
         step(m, s, &look, &limits, state);
     } while (s->turn.phase == HD_TURN_IDLE && look.running);
@@ -116,12 +117,13 @@ void hd_look_last(struct hd_monitor *m, struct hd_look_state *s) {
     struct hd_look look;
     hd_seen_fill(m, s, hd_os_now_ns(), &look);
     look.running = false;
-    /* zeroed, so that a turn that ends with its watch is not reported as a long frame */
+    /* zeroed, so that a turn that ends with its watch is not reported as a long display frame */
     s->turn.frame_ns = 0;
     struct hd_loop_thread before = s->thread;
-    hd_lateness_read_thread(s); /* read again, because the thread may have run since the last look */
+    /* reads the statistics again, because the thread may have run since the last look */
+    hd_lateness_read_thread(s);
     if (!s->thread.sched_known) {
-        s->thread = before; /* the thread has ended, so its last known statistics count */
+        s->thread = before; /* the thread has ended, so its last known scheduling statistics count */
     }
     hd_actions_do(m, s, &look, hd_turn_state_step(&s->turn, &look, &limits));
 }

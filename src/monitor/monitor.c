@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The monitor's thread looks at all loops, does what is due, and waits for the next look. It opens only
+ * The monitor's thread looks at all loops, does what is due, and sleeps until the next look. It opens only
  * files of /proc, most of them when it starts or when a watch starts. It opens a thread's `stat` and `maps`
  * only for one read. (It reads `maps` if the main stack has grown.) It never waits for a lock or another
  * thread, except up to 55 ms for a sample. No allocation.
@@ -52,7 +52,7 @@ static bool launches_without_a_loop(const struct hd_monitor *m) {
            hd_watch_next_on(&m->run->watches, &i) == NULL;
 }
 
-/* Sends a message if the recogniser has work for the worker. */
+/* Sends the worker a message if the recogniser has work for it. */
 static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
     const struct hd_recogniser *recogniser = &m->run->ports.recogniser;
     if (recogniser->due != NULL && recogniser->due(recogniser->ctx, now_ns)) {
@@ -60,8 +60,8 @@ static void send_waits(struct hd_monitor *m, uint64_t now_ns) {
     }
 }
 
-/* Returns whether the turn is a launch that is too old to be sampled. The monitor does not look at the
- * loop again before the loop's next wait, which wakes the monitor. */
+/* Returns whether the turn is a launch that is too old to be sampled. If so, the monitor looks at the loop
+ * again only after the loop's next wait has started, which wakes the monitor. */
 static bool is_given_up(const struct hd_monitor *m, const struct hd_look_state *s) {
     uint64_t sampled_ns = m->run->settings.sample_launch_ns;
     return sampled_ns != 0 && !s->launched && s->turn.phase != HD_TURN_IDLE &&
@@ -83,15 +83,15 @@ static uint64_t look_at_watch(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_look_state *s = hd_monitor_look_state(m, w);
     hd_watches_send_certain(m, s);
     bool in_turn = hd_look_at(m, s);
-    /* wakes the watch's thread, which may wait until the monitor has opened the watch */
+    /* wakes the watch's thread, which may be blocked until the monitor has opened the watch */
     if (use == HD_WATCH_NEW) {
         hd_os.futex_wake((uint32_t *)&w->use, 1, false);
     }
     return in_turn && !is_given_up(m, s) ? s->next_ns : HD_NEVER;
 }
 
-/* Looks at all loops. A look at one loop may take 55 ms. So the watches that are LEAVING are closed before
- * each look at a loop, because the thread of each waits until its watch is closed. */
+/* Looks at all loops. A look at one loop may take 55 ms, and the thread of a LEAVING watch is blocked until
+ * its watch is closed. So LEAVING watches are closed before each look at a loop. */
 static uint64_t look_at_watches(struct hd_monitor *m) {
     uint64_t next_ns = HD_NEVER;
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n && !hd_monitor_is_stopping(m); i++) {
@@ -112,8 +112,8 @@ static uint64_t look(struct hd_monitor *m) {
     update_pause(m);
     hd_limits_update(m);
     if (launches && m->now.late_ns > m->now.own_delay_ns + HD_LATE_NS) {
-        /* the process was stopped: turns count only from here, so that the launch does not contain the
-         * stop */
+        /* the process was stopped before a loop was watched: turns count only from here, so that the launch
+         * does not contain the stop */
         m->pause.ended_ns = m->now.now_ns;
     }
     hd_totals_check_budget(m);
@@ -137,8 +137,8 @@ static void start(struct hd_monitor *m) {
 }
 
 static void finish(struct hd_monitor *m) {
-    /* The recogniser's work goes to the worker before the watches close, because the recogniser may still
-     * find that the last wait is the loop's own. If it does, the time until now was several turns, and not
+    /* The worker gets the recogniser's work before the watches close, because the recogniser may still find
+     * that a loop's last wait was the loop's own. If it does, the time until now was several turns, and not
      * one long launch. */
     send_waits(m, hd_os_now_ns());
     hd_watches_close_all(m);

@@ -8,7 +8,7 @@
 
 #include "monitor/state.h"
 
-/* The thread's function. `monitor`: a struct hd_monitor that is zero except for run, look_ns and
+/* The function of the monitor thread. `monitor`: a struct hd_monitor that is zero except for run, look_ns and
  * ring.in_place_until. */
 void *hd_monitor_run(void *monitor);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A loop whose mark finds HD_FLAG_PARKED wakes the monitor. The monitor sets this flag in all loops, and
- * waits HD_SETTLE_NS, because it can read each loop's newest mark only after that time (loop/loop.h). After
- * that wait the monitor looks once more. If no loop runs, the monitor parks.
+ * A loop whose mark finds HD_FLAG_PARKED wakes the monitor. Before a park, the monitor sets this flag in all
+ * loops, and sleeps for HD_SETTLE_NS. Only after that time can it read each loop's newest mark (loop/loop.h),
+ * so it looks once more. If that look finds no running loop, the monitor parks.
  */
 #include "monitor/park.h"
 
@@ -37,7 +37,7 @@ static void withdraw_request(struct hd_monitor *m) {
 }
 
 /* Returns whether every loop still has HD_FLAG_PARKED, and so will wake the monitor. A loop that has run
- * meanwhile has cleared its flag, and may be idle again. */
+ * since the flag was set has cleared the flag, and may be idle again. */
 static bool all_will_wake(const struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
@@ -51,7 +51,7 @@ static bool all_will_wake(const struct hd_monitor *m) {
     return true;
 }
 
-/* Returns `ns`, or an earlier time when another task of the monitor is due. */
+/* Returns `ns`, or an earlier time at which the CPU watch or a keep-alive message is due. */
 static uint64_t earlier(const struct hd_monitor *m, uint64_t ns) {
     uint64_t cpu_ns = hd_cpu_watch_next(m), alive_ns = hd_keep_alive_next(m);
     ns = cpu_ns < ns ? cpu_ns : ns;
@@ -74,8 +74,8 @@ static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     uint64_t check_ns = hd_monitor_credentials_next();
     until_ns = earlier(m, until_ns < check_ns ? until_ns : check_ns);
     m->late.planned_ns = until_ns;
-    /* If a loop clears its flag after this check, it also adds to channel.wake, so the wait returns at
-     * once. */
+    /* If a loop clears its flag after this check, it also adds to channel.wake, so wait_was_woken() returns
+     * at once. */
     if (all_will_wake(m) && !wait_was_woken(m, seen, until_ns)) {
         return; /* the flags stay set, because the time is over and no loop has run */
     }
@@ -83,10 +83,10 @@ static void park(struct hd_monitor *m, uint32_t seen, uint64_t until_ns) {
     m->park.was_parked = true;
 }
 
-/* Waits for the next look without a park. After a wake, the monitor does not park for m->look_ns, so that
- * a busy loop does not wake it at each turn. After a park, the monitor sets HD_FLAG_PARKED again at once.
- * So a loop that runs only for a short moment costs two looks. The second look finds the loop idle, and
- * HD_SETTLE_NS is over, so the monitor parks. */
+/* Sleeps until the next look, but does not park. After a wake, the monitor does not park for m->look_ns, so
+ * that a busy loop does not wake it at each turn. After a park, the monitor sets HD_FLAG_PARKED again at
+ * once. So a loop that runs only for a short moment costs two looks. At the second look the loop is idle, and
+ * HD_SETTLE_NS has passed since the flag was set, so the monitor parks. */
 static void doze(struct hd_monitor *m, uint32_t seen, uint64_t next_ns, bool may_park) {
     uint64_t until_ns = next_ns;
     bool request = m->park.was_parked;

@@ -15,7 +15,8 @@
  * wake */
 #define WAKE_FOR_SAME_NS (5 * HD_NS_PER_S)
 
-/* Two times the largest sample must fit, because padding of almost that size may come before the sample. */
+/* The ring must have space for two of the largest samples, because padding of almost that size may come
+ * before a sample. */
 _Static_assert(2 * (HD_STACK_BYTES_MAX + sizeof(struct hd_message) + sizeof(struct hd_capture) + 32) +
                        HD_RING_RESERVE <=
                    HD_RING_BYTES,
@@ -52,8 +53,8 @@ static struct hd_message *reserve(struct hd_monitor *m, struct hd_capture *taken
     }
 }
 
-/* Fills the reserved space at `head` with a message, the capture, and the stack bytes. Leaves out the stack
- * bytes if the worker reads the stack in place. Commits the space. */
+/* Fills the space at `head`, which is reserved in the ring, with a message, the capture, and the stack bytes.
+ * Leaves out the stack bytes if the worker reads the stack in place. Commits the space to the ring. */
 static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_type type,
                  const struct hd_capture *taken, struct hd_message *head) {
     struct hd_capture *capture = (struct hd_capture *)(void *)(head + 1);

@@ -140,6 +140,8 @@ void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns
     }
     find_end(m, s, &view, look);
     if (late_wait && view.running && !look->ended_known) {
-        set_end(look, hd_monitor_ticks_to_ns(m, since)); /* the turn ended when the wait started */
+        /* the recogniser has now found that this wait is the loop's own, so the turn ended at the wait's
+         * start */
+        set_end(look, hd_monitor_ticks_to_ns(m, since));
     }
 }

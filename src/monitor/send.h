@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sends messages from the monitor to the worker. On the monitor thread: no allocation, never waits.
+ * Sends messages from the monitor to the worker. On the monitor thread: no allocation, no call that blocks.
  */
 #ifndef HD_MONITOR_SEND_H
 #define HD_MONITOR_SEND_H

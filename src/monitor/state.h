@@ -89,7 +89,7 @@ struct hd_this_look {
     uint64_t late_ns; /* how much later than planned the look started */
     /* the part of late_ns in which the monitor waited for a CPU or for answers of threads */
     uint64_t own_delay_ns;
-    /* for how long all captures had waited for answers before this look (hd_capture_napped_ns) */
+    /* for how long all captures before this look had waited for threads' answers (hd_capture_napped_ns) */
     uint64_t napped_ns;
 };
 
@@ -116,8 +116,8 @@ struct hd_parking {
 struct hd_ring_use {
     /* the number of turns that the worker follows: the monitor has sent their start, but not their end yet */
     uint32_t followed;
-    /* The worker may read a signalled thread's stack in place, until the worker has read the ring up to
-     * this position. */
+    /* A position in the ring. Until the worker has read the ring up to it, the worker may still read a
+     * signalled thread's copy of a stack. No other sample may overwrite that copy meanwhile. */
     uint64_t in_place_until;
     /* the end of the newest sample for which the monitor woke the worker, as a position in the ring */
     uint64_t woken_until;
@@ -126,14 +126,15 @@ struct hd_ring_use {
 
 /* A pause of watching, which the program starts by hangdog_pause. */
 struct hd_watch_pause {
-    bool lasts;        /* true: watching is paused now */
-    uint64_t ended_ns; /* when the last pause ended; turns that were running at that time count from here */
+    bool lasts; /* true: watching is paused now */
+    /* when the last pause ended; a turn that was running at that time counts only from that time */
+    uint64_t ended_ns;
 };
 
 struct hd_keep_alive {
     int fd;           /* the service manager's socket; negative: there is none */
-    bool withheld;    /* true: the monitor sends no message, because a loop hangs */
-    uint64_t next_ns; /* when the next message is due */
+    bool withheld;    /* true: the monitor sends the service manager no message, because a loop hangs */
+    uint64_t next_ns; /* when the next message to the service manager is due */
 };
 
 /* Sums over several watches. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums up what the loops have counted, and stores the sums in the record. No allocation.
+ * Sums up the turns, times, display frames and costs of all loops, and stores the sums in the record. No
+ * allocation.
  */
 #include "monitor/totals.h"
 
@@ -21,7 +22,8 @@ static void add_cost(struct hd_capture_cost *sum, const struct hd_capture_cost *
     sum->pause_max_ns = c->pause_max_ns > sum->pause_max_ns ? c->pause_max_ns : sum->pause_max_ns;
 }
 
-/* The counts of a loop, including the last ended turn. (The sums in struct hd_loop lack that turn.) */
+/* The numbers and the busy time of a loop's turns, including the last ended turn. (The sums in struct hd_loop
+ * lack that turn.) */
 struct counted {
     uint64_t turns[HD_TURN_HISTOGRAM], busy_ticks, until_ns;
 };
@@ -31,8 +33,8 @@ static uint64_t ended_ticks(const struct hd_loop *l, uint64_t *last) {
     return atomic_load_explicit(&l->busy_ticks, memory_order_acquire) + *last;
 }
 
-/* Reads all counts as they are at one instant: if a mark comes between the reads, repeats them, at most
- * COUNT_TRIES times. */
+/* Reads all counts of the loop as they are at one instant. If a mark comes between the reads, repeats the
+ * reads, at most COUNT_TRIES times. */
 static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted *c) {
     struct hd_loop_view view;
     uint64_t last, since;
@@ -50,7 +52,7 @@ static void count(const struct hd_monitor *m, struct hd_loop *l, struct counted 
     c->turns[hd_turn_bucket(hd_ticks_to_ns(last, m->run->clock.ns_per_tick_32))]++;
 }
 
-/* Removes the last ended turn from the histogram of all watches' turns. */
+/* Removes the loop's last ended turn from the histogram of all watches' turns. */
 static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t bucket = hd_turn_bucket(s->last_busy_ns);
     while (bucket > 0 && c->turns[bucket] == 0) {
@@ -61,9 +63,10 @@ static void drop_last_turn(struct hd_monitor *m, struct hd_loop_sums *s, const s
 }
 
 /* Adds the loop's time since the last call to the sums. A turn that ended since that call cannot be longer
- * than this time. If the counter shows a longer turn, the machine was suspended, and the clock's time
- * counts. If the process was stopped in a turn, the stop is subtracted. In both cases the histogram drops
- * the turn. The runner may store a stop only after the turn was added. */
+ * than this time. If the time-stamp counter shows a longer turn, the machine was suspended, and the clock's
+ * time counts instead. If the process was stopped in a turn, the stop's time is subtracted. In both cases the
+ * turn is removed from the histogram. The runner may store the stop's time only after a call has added the
+ * turn, so s->last_busy_ns keeps that turn's length. */
 static void sum_up(struct hd_monitor *m, struct hd_loop_sums *s, const struct counted *c) {
     uint64_t span_ns = c->until_ns > s->until_ns ? c->until_ns - s->until_ns : 0;
     uint64_t grew = c->busy_ticks - s->ticks;
@@ -154,7 +157,7 @@ void hd_totals_publish(struct hd_monitor *m) {
     for (struct hd_watch *w; (w = hd_watch_next_on(&m->run->watches, &i)) != NULL;) {
         hd_totals_add(m, &sum, hd_monitor_look_state(m, w));
     }
-    /* the record has fewer buckets, so its last bucket counts all longer turns */
+    /* the record's histogram has fewer buckets, so its last bucket counts all longer turns */
     for (unsigned b = HD_TURN_BUCKETS; b < HD_TURN_HISTOGRAM; b++) {
         sum.histogram[HD_TURN_BUCKETS - 1] += sum.histogram[b];
     }
@@ -184,7 +187,7 @@ void hd_totals_check_budget(struct hd_monitor *m) {
     for (unsigned i = 0, n = hd_watch_slots(&m->run->watches); i < n; i++) {
         struct hd_watch *w = hd_watch_at(&m->run->watches, i);
         uint32_t use = atomic_load_explicit(&w->use, memory_order_acquire);
-        /* only open watches are added here, because m->ended already has the pauses of ended watches */
+        /* only open watches are added here, because m->ended already has the pause times of ended watches */
         if (use == HD_WATCH_ON || use == HD_WATCH_LEAVING) {
             pause_ns += hd_monitor_look_state(m, w)->target.cost.pause_total_ns;
         }

@@ -31,8 +31,8 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
     atomic_store_explicit(&w->worker.changed_ns, 0, memory_order_relaxed);
     /* an error is ignored, because the captures find out which files are not open */
     hd_target_open(&s->target, hd_loop_thread(&w->loop));
-    /* If the exchange fails, the watch is LEAVING already: the monitor soon closes it, because its thread
-     * waits for that. */
+    /* If the exchange fails, the watch is LEAVING already. The monitor soon closes the watch, because its
+     * thread is blocked until then. */
     uint32_t still_new = HD_WATCH_NEW;
     if (atomic_compare_exchange_strong(&w->use, &still_new, HD_WATCH_ON)) {
         hd_sampling_take(m, s, HD_MSG_DRY);
@@ -43,7 +43,7 @@ void hd_watches_open(struct hd_monitor *m, struct hd_watch *w) {
 void hd_watches_close(struct hd_monitor *m, struct hd_watch *w) {
     struct hd_look_state *s = hd_monitor_look_state(m, w);
     hd_look_last(m, s);
-    /* cleared, so that no mark of this loop wakes the monitor */
+    /* the flags are cleared, so that no mark of this loop wakes the monitor */
     atomic_store_explicit(&w->loop.flags, 0, memory_order_seq_cst);
     if (s->target.watched) { /* false: the watch was never opened */
         hd_totals_add(m, &m->ended, s);

@@ -16,9 +16,11 @@ struct span {
     uint64_t ns;
     /* the length of the span's last part, from the read of `from` to the read of `to` */
     uint64_t covered_ns;
-    const struct hd_sched *from; /* statistics at the start of the last part; NULL: not known */
-    const struct hd_sched *to;   /* statistics at the end of the span; NULL: not known */
-    uint8_t end_state;           /* enum hd_run_state of the thread at the end of the span */
+    /* the thread's scheduling statistics at the start of the span's last part; NULL: not known */
+    const struct hd_sched *from;
+    /* the thread's scheduling statistics at the end of the span; NULL: not known */
+    const struct hd_sched *to;
+    uint8_t end_state; /* enum hd_run_state of the thread at the end of the span */
 };
 
 static bool is_running(uint8_t state) {
@@ -33,10 +35,11 @@ static uint64_t growth(uint64_t from, uint64_t to) {
     return to > from ? to - from : 0;
 }
 
-/* A thread that the samples find running may have been blocked between two samples. The statistics show for
- * how long: in that time the thread neither ran nor waited for a CPU. Moves that time from the sample to
- * between_ns. If the statistics cover only a part of the span, the same share applies to the whole span. If
- * the thread waits for a CPU at the end, moves nothing, because the statistics do not count that wait yet. */
+/* A thread that the samples find running may have been blocked between two samples. The scheduling statistics
+ * show for how long: in that time the thread neither ran nor waited for a CPU. Moves that time from the
+ * sample to between_ns. If the statistics cover only a part of the span, the same share applies to the whole
+ * span. If the thread waits for a CPU at the end, moves nothing, because the statistics do not count that
+ * wait yet. */
 static void move_blocked_time(struct hd_turn_samples *s, struct hd_probe *probe, const struct span *span) {
     bool left_cpu = span->to->slices != span->from->slices || is_blocked(span->end_state);
     uint64_t known_ns = probe->cpu_ns + probe->delay_ns;
@@ -61,15 +64,15 @@ static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struc
     hd_cause_add(&s->sums, probe);
 }
 
-/* Charges between_ns, for which the thread was blocked between samples, to the wait that the newest
- * blocked sample found (s->blocked). If no sample found the thread blocked, between_ns stays in the total
- * of all causes, and belongs to no cause. */
+/* Charges between_ns, for which the thread was blocked between samples, to the cause that the newest blocked
+ * sample shows (s->blocked). If no sample found the thread blocked, between_ns stays in the total of all
+ * causes, and belongs to no cause. */
 static void weigh_between(struct hd_turn_samples *s) {
     if (s->between_ns > 0 && s->blocked.for_ns > 0) {
         struct hd_probe probe = s->blocked;
         probe.for_ns = s->between_ns;
         probe.cpu_ns = probe.delay_ns = 0;
-        /* subtracted here, because hd_cause_add adds this time to the total again */
+        /* between_ns is subtracted from the total here, because hd_cause_add adds it again */
         s->sums.total_ns -= s->between_ns;
         hd_cause_add(&s->sums, &probe);
         s->between_ns = 0;
@@ -82,8 +85,8 @@ static uint16_t entry_cut(uint32_t cut) {
     return cut < UINT16_MAX ? (uint16_t)cut : UINT16_MAX;
 }
 
-/* The process was stopped for longer than the time of the newest sample: `ns` is the excess. So the stop
- * began before that sample. Takes `ns` back from the sample before the newest one. */
+/* The process was stopped for longer than the newest sample's time: `ns` is the excess. So the stop began
+ * before that sample. Takes `ns` back from the time of the sample before the newest one. */
 static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
     if (s->timeline.count > 1) {
         struct hd_timeline_entry *e = hd_timeline_at(&s->timeline, s->timeline.count - 2);
@@ -94,8 +97,8 @@ static void discharge_stop(struct hd_turn_samples *s, uint64_t ns) {
     }
 }
 
-/* Decides whether the timeline shows the thread as running or as waiting for a CPU. The sample saw only
- * one instant; the statistics cover the sample's whole time. Over many entries, each of the two states
+/* Decides whether the timeline shows the thread as running or as waiting for a CPU. The sample saw only one
+ * instant; the scheduling statistics cover the sample's whole time. Over many entries, each of the two states
  * gets the share of time that it has in the statistics. So the timeline agrees with the sums by cause. */
 static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e) {
     if (is_running(e->state)) {
@@ -109,8 +112,8 @@ static void show_starved(struct hd_turn_samples *s, struct hd_timeline_entry *e)
 }
 
 /* Charges the newest sample for the time until `until_ns`, without the time for which the process was
- * stopped. `excluded_ns`: for how long the process was stopped since the turn's start. `sched`,
- * `end_state`: the thread's statistics and state at `until_ns`. */
+ * stopped. `excluded_ns`: for how long the process was stopped since the turn's start. `sched`, `end_state`:
+ * the thread's scheduling statistics and state at `until_ns`. */
 static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t excluded_ns,
                           const struct hd_sched *sched, uint8_t end_state) {
     struct hd_sample *newest = &s->newest;
@@ -135,9 +138,9 @@ static void charge_newest(struct hd_turn_samples *s, uint64_t until_ns, uint64_t
     }
 }
 
-/* Charges the first sample also for the time before it, because its stack is the best guess for that time.
- * If the statistics at the monitor's first look at the turn are known, they show how long the thread ran.
- * Leaves out the time before the loop was watched, which belongs to no function. */
+/* Charges the first sample also for the time before it, because its stack is the best guess for that time. If
+ * the scheduling statistics at the monitor's first look at the turn are known, they show how long the thread
+ * ran in that time. Leaves out the time before the loop was watched, which belongs to no function. */
 static void charge_before_first(struct hd_turn *turn, uint64_t excluded_ns) {
     struct hd_turn_samples *s = &turn->samples;
     uint64_t from_ns = turn->times.start_ns + turn->times.unseen_ns;
@@ -230,7 +233,7 @@ void hd_samples_answer(struct hd_turn *turn, const struct hd_sample *answer) {
             answer_entry(s, i, answer);
         }
     }
-    /* takes back one count of this stack, which the caller made when it added the stack to the tree */
+    /* takes back the one count of this stack that the caller's hd_turns_add_stack() has added */
     hd_tree_take_back(&s->tree, answer->leaf, 0);
 }
 

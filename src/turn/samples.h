@@ -9,7 +9,8 @@
 
 #include "turn/turn.h"
 
-/* Adds a sample, and charges the sample before it. The sample's stack must be in the turn's tree already.
+/* Adds a sample. Charges the sample before it: adds the time between the two samples to the call tree, the
+ * timeline and the sums by cause. The stack of `sample` must be in the turn's call tree already.
  * `excluded_ns`: for how long the process was stopped since the turn's start. */
 void hd_samples_add(struct hd_turn *turn, const struct hd_sample *sample, uint64_t excluded_ns);
 

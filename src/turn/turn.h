@@ -66,7 +66,7 @@ struct hd_sample {
     struct hd_probe probe;
     uint8_t state, way, stop; /* in this order, values of enum hd_run_state, hd_way and hd_stop */
     uint32_t cut;             /* the number of frames left out of a long stack */
-    /* the number of frames, if the stack was read down to its outermost frame; otherwise 0 */
+    /* the number of the stack's frames, if the stack was read down to its outermost frame; otherwise 0 */
     uint32_t depth;
     /* true: the thread waits for work in a thread pool, and another thread of the pool serves the loop */
     bool served;
@@ -97,11 +97,11 @@ struct hd_turn_samples {
     /* the probe of the newest sample that found the thread blocked; blocked.for_ns is 0 until there is such a
      * sample */
     struct hd_probe blocked;
-    /* the time in which the thread was blocked between samples that found it running; no wait is charged
-     * for this time yet */
+    /* the time in which the thread was blocked between samples that found it running, as long as this time is
+     * not charged to a cause */
     uint64_t between_ns;
-    /* for how long the thread waited for a CPU, minus the time for which the timeline already shows such a
-     * wait */
+    /* for how long the thread waited for a CPU, minus the time that the timeline already shows as a wait for
+     * a CPU */
     int64_t starved_ns;
 };
 
@@ -109,14 +109,14 @@ struct hd_turn_samples {
 struct hd_turn_threads {
     /* the number of threads of the process; 0: the worker has not captured them */
     uint32_t count;
-    /* ids of the threads of a deadlock: each waits for the next one, and the last one for the first */
+    /* ids of the threads of a deadlock: each is blocked by the next one, and the last one by the first */
     int32_t deadlock[HD_DEADLOCK_MAX];
     uint32_t deadlock_count;
 };
 
 /* The state of the turn's report. */
 struct hd_turn_report {
-    bool opened;      /* true once the report has an id, because the turn is a hang or a long frame */
+    bool opened;      /* true once the report has an id, because the turn is a hang or a long display frame */
     bool within_caps; /* true once the caps on the number of reports allow this report */
     bool published;   /* true once readers may see the report; until that time it is deferred */
     uint8_t id[HD_UUID_BYTES];
@@ -165,8 +165,8 @@ struct hd_turn *hd_turns_start(struct hd_turns *t, uint8_t slot, uint32_t genera
 void hd_turn_add_unseen(struct hd_turn *turn, uint64_t unseen_ns);
 void hd_turn_free(struct hd_turn *turn);
 
-/* Adds a stack, innermost frame first, to the turn's tree. Folds trees if the pool is full, so the whole
- * stack always fits. Returns the node of the stack's innermost frame. */
+/* Adds a stack, innermost frame first, to the turn's call tree. If the pool of tree nodes has no space for
+ * the whole stack, folds call trees until it has. Returns the node of the stack's innermost frame. */
 uint32_t hd_turns_add_stack(struct hd_turns *t, struct hd_turn *turn, const struct hd_frame *frames,
                             uint32_t count, uint64_t at_ns);
 
