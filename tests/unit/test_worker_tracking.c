@@ -20,7 +20,8 @@ static void a_turn_is_of_the_thread_that_had_the_loop_when_it_started(void **sta
     (void)state;
     struct hd_watch *w = hd_watch_at(&run.watches, 0);
     struct hd_message message = {.type = HD_MSG_TRACK, .generation = 1, .thread = {1}};
-    *w = (struct hd_watch){.name = "another", .generation = 2, .loop = {.thread = {2}}};
+    *w = (struct hd_watch){.name = "another", .generation = 2};
+    atomic_store(&w->loop.thread, hd_thread_id_of(2)); /* clang initialises no atomic struct */
     hd_turns_init(&turns);
     const struct hd_turn *turn = hd_tracking_start(&turns, &run, &probe, &message);
     assert_int_equal(turn->loop.thread.number, 1);
