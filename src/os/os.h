@@ -33,15 +33,15 @@ struct hd_os_calls {
     long (*get_xattr)(const char *path, const char *name, void *value, size_t n); /* follows links */
     long (*getdents)(int fd, void *buf, size_t n);
     int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
-    /* Reads the file's type (the S_IFMT bits) from the kernel's cache, so the call never waits for a file
-     * server. */
+    /* Reads the file's type (the S_IFMT bits) from the kernel's cache, so the call never blocks for a file
+     * server's answer. */
     int (*file_type_at)(int dir, const char *path, uint32_t *type);
     /* Returns the mapped memory, or an error value that hd_os_map_error recognises. */
     void *(*map)(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset);
     int (*unmap)(void *addr, size_t n);
     int (*advise)(void *addr, size_t n, int advice);
     int (*protect)(void *addr, size_t n, int prot);
-    /* Waits while *word == expected, until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns 0
+    /* Blocks while *word == expected, until `until_ns` (CLOCK_MONOTONIC; UINT64_MAX: no limit). Returns 0
      * after a wake, -EAGAIN if *word differs, -ETIMEDOUT at `until_ns`, or -EINTR. `shared`: several
      * processes share the word's memory. */
     int (*futex_wait)(uint32_t *word, uint32_t expected, uint64_t until_ns, bool shared);
@@ -51,10 +51,11 @@ struct hd_os_calls {
     int (*alt_stack)(const void *new_stack, void *old_stack);                   /* stack_t */
     /* Changes the calling thread's signal mask. Bit n - 1 of a set is signal n. */
     int (*signal_mask)(int how, const uint64_t *set, uint64_t *old);
-    /* Gives the calling thread a private descriptor table. 0: the table is empty. 1: the table is a copy,
-     * and close_all must empty it. Negative: the thread still shares the program's table. */
+    /* Gives the calling thread a private descriptor table. 0: the table is empty. 1: the table is a copy of
+     * the program's, and the caller must empty it by close_all. Negative: the thread still shares the
+     * program's table. */
     int (*private_table)(void);
-    /* Closes all descriptors of the private table. The call may wait for a file system, as close does. */
+    /* Closes all descriptors of the private table. The call may block for a file system, as close may. */
     void (*close_all)(void);
     int (*set_thread_name)(const char *name); /* names the calling thread */
     int (*get_thread_name)(char name[16]);    /* reads the calling thread's name */
@@ -81,7 +82,7 @@ static inline int hd_os_map_error(const void *p) {
     return (uintptr_t)p >= (uintptr_t)-4095 ? (int)(intptr_t)p : 0;
 }
 
-/* The table in use. Only a test replaces members after the start. */
+/* The system calls that Hangdog uses. Only a test replaces members after Hangdog's start. */
 extern struct hd_os_calls hd_os;
 
 /* Opens a file for reading, with O_CLOEXEC. */
@@ -91,10 +92,10 @@ void hd_os_close(int fd);
 /* Returns CLOCK_REALTIME in nanoseconds; 0: the clock cannot be read. */
 uint64_t hd_os_wall_ns(void);
 
-/* Returns how many of the `n` bytes at `addr` can be read from /proc/self/mem without disturbing the program;
- * page_map.c says why. A page is touched if it is in memory or in swap. The bytes up to the end of the last
- * touched page count. 0: the first page is untouched or unmapped. If the kernel does not say which pages are
- * touched, the function returns `n`.
+/* Returns how many of the `n` bytes at `addr` can be read from /proc/self/mem without disturbing the program.
+ * (page_map.c says how a read may disturb it.) A page is touched if it is in memory or in swap. The bytes up
+ * to the end of the last touched page count. 0: the first page is untouched or unmapped. If the kernel does
+ * not say which pages are touched, the function returns `n`.
  *
  * hd_os_touched_open opens the descriptor that hd_os_touched needs. It does so for the calling thread
  * only. */
@@ -117,12 +118,12 @@ uint64_t hd_os_process_cpu_ns(void);
  * nothing. */
 void hd_os_clock_init(void);
 
-/* True: the kernel's clock source is the time-stamp counter. If not, marks must not use the counter as their
- * time. */
+/* True: the kernel's clock source is the CPU's time-stamp counter. If it is not, marks must not use the
+ * counter as their time. */
 bool hd_os_ticks_usable(void);
-/* True: differences of the counter are good as times. The kernel's clock source is the counter, or it is
- * KVM's clock and the counter has a constant rate. If a guest migrates to another machine, one difference may
- * be wrong. */
+/* True: differences of the time-stamp counter are good as times. The kernel's clock source is the counter, or
+ * it is KVM's clock and the counter has a constant rate. If a guest migrates to another machine, one
+ * difference may be wrong. */
 bool hd_os_ticks_steady(void);
 
 /* ---- memory and threads, by src/os/linux/setup.c only -------------------------------------- */
@@ -135,8 +136,8 @@ void hd_os_memory_give(void *p, size_t bytes);
 /* Replaces the pages at `p` in one step. With a file `fd`, the new pages are a shared mapping of it; with
  * `fd` -1 they are private zeroed memory. Returns 0 or a negative errno value. */
 int hd_os_memory_of_file(void *p, size_t bytes, int fd);
-/* Stores zeros. Each store is an atomic one of 8 bytes, since another thread may read at the same time. `p`
- * and `bytes` are multiples of 8. */
+/* Stores zeros in the `bytes` bytes at `p`. Each store is an atomic one of 8 bytes, since another thread may
+ * read at the same time. `p` and `bytes` are multiples of 8. */
 void hd_os_memory_clear(void *p, size_t bytes);
 
 /* 1: a sanitizer instruments this build. */
@@ -151,8 +152,8 @@ void hd_os_memory_clear(void *p, size_t bytes);
 #define HD_SANITIZED 0
 #endif
 
-/* The number of bytes to add to the stack of each thread. It is 0 without the thread sanitizer, which refuses
- * small stacks. */
+/* The number of bytes to add to the stack of each thread of Hangdog. It is 0 without the thread sanitizer,
+ * which refuses small stacks. */
 #if defined(__SANITIZE_THREAD__)
 #define HD_OS_STACK_EXTRA (2u << 20)
 #elif defined(__has_feature)
@@ -176,7 +177,7 @@ struct hd_os_thread {
  * this case `run` is not called, since a shared table would show our descriptors to the program. */
 int hd_os_thread_start(struct hd_os_thread *t, void *stack, size_t stack_bytes, void *(*run)(void *),
                        void *arg);
-/* Waits for the end of thread `t`. Returns at once if the thread was not started. */
+/* Blocks until thread `t` has ended. Returns at once if the thread was not started. */
 void hd_os_thread_join(struct hd_os_thread *t);
 /* Starts a detached thread that may call the program's functions. The thread blocks all signals, shares the
  * program's descriptor table, and has a stack that libc allocates. Returns 0 or a negative errno value. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The system calls of this machine's architecture. The table has each call's name, and the kind of object
- * that a thread waits for while it is blocked in the call. Pure functions of a call's number; any thread, no
- * allocation.
+ * for which a thread is blocked in the call. Pure functions of a call's number; any thread, no allocation.
  */
 #ifndef HD_SYSCALL_TABLE_H
 #define HD_SYSCALL_TABLE_H
@@ -10,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The kind of object or event that a thread waits for while it is blocked in a system call. */
+/* The kind of object or event for which a thread is blocked in a system call. */
 enum hd_wait {
     HD_WAIT_OTHER,
     HD_WAIT_DESCRIPTOR, /* argument 1 of the call: a descriptor of a file, a socket or a pipe */
@@ -25,13 +24,13 @@ enum hd_wait {
 };
 enum hd_wait hd_syscall_wait(int32_t nr);
 
-/* The argument that names the file for which a system call waits. */
+/* The argument of a system call that names the file for which a thread is blocked in the call. */
 enum hd_object {
     HD_OBJECT_DESCRIPTOR, /* argument 1 of the call, a descriptor */
     HD_OBJECT_FIRST_PATH,
     HD_OBJECT_SECOND_PATH,
-    /* No argument names the file. Or an argument did, but the call has closed that descriptor before it
-     * waits. */
+    /* No argument of the call names the file. Or an argument did, but the call has closed that descriptor
+     * before the thread blocks. */
     HD_OBJECT_NONE,
 };
 enum hd_object hd_syscall_object(int32_t nr);
@@ -40,8 +39,8 @@ enum hd_object hd_syscall_object(int32_t nr);
  * calls of the kinds HD_WAIT_DESCRIPTOR and HD_WAIT_SOCKET. */
 bool hd_syscall_copies(int32_t nr);
 
-/* True: the call is restart_syscall. The kernel makes this call if a stop (SIGSTOP) has interrupted a wait
- * with a time-out. */
+/* True: the call is restart_syscall. The kernel makes this call after a stop (SIGSTOP) has interrupted a
+ * blocked call that has a time-out. */
 bool hd_syscall_is_restart(int32_t nr);
 
 /* Returns the name of a system call. NULL: the call is not in the table. */

@@ -17,7 +17,7 @@ static inline uint64_t hd_ticks_read(void) {
     return __builtin_ia32_rdtsc();
 }
 
-/* True: the counter has a constant rate in all power states of the CPU. */
+/* True: the time-stamp counter has a constant rate in all power states of the CPU. */
 static inline bool hd_ticks_invariant(void) {
     enum {
         POWER_LEAF = 0x80000007,

@@ -21,7 +21,7 @@ typedef int (*clock_function)(clockid_t clock, struct timespec *ts);
 
 struct vdso {
     const char *base;
-    uint64_t bias; /* the address of a byte in memory minus its address in the ELF headers */
+    uint64_t bias; /* a vDSO symbol's address in memory minus its address in the ELF headers */
     const ElfW(Sym) * symbols;
     const char *strings;
     const uint32_t *sysv_hash;
@@ -72,8 +72,8 @@ static bool vdso_read_headers(struct vdso *v, const char *base) {
     return v->symbols != NULL && v->strings != NULL;
 }
 
-/* Returns the number of symbols. No header has this number, so it comes from a hash table. Of the two hash
- * tables, a vDSO may have only one. */
+/* Returns the number of the vDSO's symbols. No header has this number, so it comes from a hash table. Of the
+ * two kinds of hash table, a vDSO may have only one. */
 static uint32_t vdso_symbol_count(const struct vdso *v) {
     if (v->sysv_hash != NULL) {
         return v->sysv_hash[1];

@@ -26,8 +26,8 @@ static uint64_t value_of(const char *p, unsigned base) {
     return value;
 }
 
-/* Returns the text after the key and one blank. If an old kernel has no such line, returns an empty text,
- * from which callers read the number 0. */
+/* Returns the text after the key and one blank. If an old kernel writes no line with the key, returns an
+ * empty text, from which callers read the number 0. */
 static const char *line_of(const char *text, const char *key) {
     const char *line = hd_proc_find_line(text, key);
     return line != NULL && *line != '\0' ? line + 1 : "";
@@ -68,9 +68,9 @@ void hd_credentials_open(int *main_fd, int *own_fd) {
     *own_fd = hd_os_open(AT_FDCWD, "/proc/thread-self/status");
 }
 
-/* Reads the file in pieces, since the line of groups may be long, and parses only the first and the last
- * piece. Pieces overlap by half a buffer, so the last piece has at least half a buffer. That is enough for
- * all lines after the groups. */
+/* Reads the `status` file in pieces, since its line of groups may be long, and parses only the first and the
+ * last piece. Pieces overlap by half a buffer, so the last piece has at least half a buffer. That is enough
+ * for all lines after the groups. */
 int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     char text[4096 + 1];
     long n = 4096;
@@ -89,7 +89,7 @@ int hd_credentials_read(int status_fd, struct hd_credentials *out) {
     return hd_proc_find_line(text, "CapPrm:") != NULL ? 0 : -EPROTO;
 }
 
-/* True: `own` has an id that is not in `other`. */
+/* True: `own` has a user or group id that is not in `other`. */
 static bool has_further_id(const uint64_t own[3], const uint64_t other[3]) {
     bool further = false;
     for (unsigned i = 0; i < 3; i++) {
@@ -110,8 +110,8 @@ bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_cre
                     (has_further_id(own->group, other->group) || own->groups != other->groups));
 }
 
-/* Calls prctl for each capability in `set`. The arguments are (option, command, capability), or (option,
- * capability) if `command` is 0. */
+/* Calls prctl once for each capability in `set`. The arguments of prctl are (option, command, capability), or
+ * (option, capability) if `command` is 0. */
 static void prctl_each(uint64_t set, long option, long command) {
     for (unsigned i = 0; set != 0; i++, set >>= 1) {
         if ((set & 1) != 0) {

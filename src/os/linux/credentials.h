@@ -28,7 +28,8 @@ struct hd_credentials {
             uint64_t capabilities[HD_CAPS_SETS];
             uint64_t no_new_privs;
             uint64_t seccomp; /* mode */
-            uint64_t filters; /* number of seccomp filters; 0 if the kernel does not say how many */
+            /* Number of the thread's seccomp filters; 0 if the kernel does not say how many. */
+            uint64_t filters;
         };
     };
 };
@@ -43,7 +44,7 @@ int hd_credentials_read(int status_fd, struct hd_credentials *out);
 
 /* True: `own` has a right that `other` lacks and cannot regain. Ids and groups do not count if `other` has
  * the capability to change them. One case is strict: an effective capability of `own` counts even if `other`
- * has it as permitted, and so could regain it. */
+ * has it as a permitted one, and so could regain it. */
 bool hd_credentials_exceed(const struct hd_credentials *own, const struct hd_credentials *other);
 
 /* Drops from the calling thread the capabilities that `other` lacks. `own` has the calling thread's

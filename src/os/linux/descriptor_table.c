@@ -4,7 +4,8 @@
  * unshare copies the program's table, and the thread closes each descriptor of the copy.
  *
  * The program does not notice these closes. Its POSIX locks stay, since they belong to its own table. Every
- * other effect of a close waits until the last copy of a descriptor is closed, and the program has a copy.
+ * other effect of a close happens only when the last copy of a descriptor is closed, and the program still
+ * has a copy.
  */
 #include "os/linux/descriptor_table.h"
 
@@ -43,8 +44,8 @@ static int number_of(const char *name) {
 }
 
 /* Closes the descriptors that /proc/thread-self/fd lists. The kernel continues the list by descriptor number,
- * so the list stays whole while descriptors close. False: the list cannot be read, or is another thread's,
- * since it lacks our own descriptor. */
+ * so the list stays whole while descriptors close. False: the list cannot be read, or is another thread's. A
+ * list without the descriptor `own` is another thread's. */
 static bool close_listed(void) {
     _Alignas(struct dirent64) char entries[1024];
     int own = hd_os.open_at(AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

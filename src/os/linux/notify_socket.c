@@ -20,8 +20,8 @@ int hd_notify_open(const char *address) {
         return -EINVAL;
     }
     memcpy(to.sun_path, address, n);
-    /* The name of an abstract socket has no NUL at its end: its length follows from the length of the
-     * address. */
+    /* The name of an abstract socket has no NUL at its end: the kernel takes the name's length from the
+     * length of the address. */
     bool abstract = address[0] == '@';
     to.sun_path[0] = abstract ? '\0' : '/';
     uint32_t bytes = (uint32_t)(offsetof(struct sockaddr_un, sun_path) + n + !abstract);

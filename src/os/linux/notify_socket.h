@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sends messages to the service manager's socket (sd_notify(3)), one datagram for each message. Any thread;
- * never waits; no allocation.
+ * never blocks; no allocation.
  */
 #ifndef HD_NOTIFY_SOCKET_H
 #define HD_NOTIFY_SOCKET_H

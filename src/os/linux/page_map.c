@@ -3,21 +3,22 @@
  * Finds out which pages of this process can be read without harm to the program.
  *
  * A read of an untouched page from /proc/self/mem may have to grow a stack. For that the kernel locks the
- * memory map for writing (__access_remote_vm in mm/memory.c, since 6.5). So the monitor would wait for a
- * thread that populates a mapping, and other threads would wait for the monitor.
+ * memory map for writing (__access_remote_vm in mm/memory.c, since 6.5). So a thread that populates a
+ * mapping would block the monitor, and the monitor would block other threads.
  *
  * /proc/self/pagemap shows the touched pages (Documentation/admin-guide/mm/pagemap.rst). A read of that file
- * faults no page in. Otherwise the read could wait for a hanging userfaultfd handler, which has to provide
- * the page.
+ * faults no page in. A read that faults a page in could be blocked by a hanging userfaultfd handler, which
+ * has to provide the page.
  */
 #include <fcntl.h>
 #include <sys/auxv.h>
 
 #include "os/os.h"
 
-#define PAGES_MAX 32u /* the most pages that one call checks; all bytes of a longer range count */
-/* Bit 63 of a page's entry says that the page is in memory, bit 62 that it is in swap. Other bits do not show
- * that a page is touched: an untouched page may be soft-dirty. */
+/* The most pages that one call of hd_os_touched checks; all bytes of a longer range count as touched. */
+#define PAGES_MAX 32u
+/* Bit 63 of a page's entry in /proc/self/pagemap says that the page is in memory, bit 62 that it is in swap.
+ * Other bits do not show that a page is touched: an untouched page may be soft-dirty. */
 #define TOUCHED (UINT64_C(3) << 62)
 
 /* The descriptor of /proc/self/pagemap, plus 1; 0: not open. The variable is thread-local, since each of our

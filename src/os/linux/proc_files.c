@@ -117,7 +117,7 @@ int hd_proc_tasks_next(struct hd_proc_tasks *t) {
         }
         const struct dirent64 *e = (const struct dirent64 *)(const void *)(t->entries + t->at);
         uint64_t tid;
-        hd_proc_take_number(e->d_name, &tid); /* gives 0 for "." and "..", which are no threads */
+        hd_proc_take_number(e->d_name, &tid); /* the number is 0 for "." and "..", which are no threads */
         t->at += e->d_reclen;
         if (tid != 0) {
             return (int)tid;
@@ -131,8 +131,8 @@ void hd_proc_tasks_end(struct hd_proc_tasks *t) {
     t->fd = -1;
 }
 
-/* Since Linux 6.2, the size of the folder /proc/PID/task/TID/fd is the number of descriptors. On an older
- * kernel the size is 0, so this function counts the folder's entries. */
+/* Since Linux 6.2, the size of the folder /proc/PID/task/TID/fd is the number of the thread's open
+ * descriptors. On an older kernel the size is 0, so this function counts the folder's entries. */
 long hd_proc_open_count(int proc_fd, int tid) {
     char path[48];
     struct stat st;
@@ -156,8 +156,8 @@ long hd_proc_read_epoll(int proc_fd, int tid, int epoll, char *text, size_t size
     hd_proc_task_fd_path(path, sizeof path, tid, "fdinfo", epoll);
     text[0] = '\0';
     int fd = hd_os_open(proc_fd, path);
-    /* The count comes just before the read, so that the thread can open only few descriptors between the
-     * two. */
+    /* The count of descriptors comes just before the read, so that the thread can open only few descriptors
+     * between the two. */
     long count = fd >= 0 ? hd_proc_open_count(proc_fd, tid) : -1;
     long n = count >= 0 && count <= HD_FEW_OPEN ? hd_os.read(fd, text, size - 1) : -1;
     hd_os_close(fd);

@@ -53,8 +53,8 @@ struct hd_proc_tasks {
     _Alignas(8) char entries[2048];
 };
 
-/* Starts a walk. If the caller stops before hd_proc_tasks_next has returned 0, the caller must call
- * hd_proc_tasks_end. */
+/* Starts a walk over the thread ids of a process. If the caller stops before hd_proc_tasks_next has returned
+ * 0, the caller must call hd_proc_tasks_end. */
 void hd_proc_tasks_start(struct hd_proc_tasks *t, int proc_fd);
 /* Returns the next thread's id; 0: there is no further thread, or the folder cannot be read. */
 int hd_proc_tasks_next(struct hd_proc_tasks *t);

@@ -8,7 +8,8 @@
 struct hd_proc_stat hd_proc_stat_parse(const char *text) {
     struct hd_proc_stat p = {0};
     const char *at = text + strlen(text);
-    for (; at > text && *at != ')'; at--) { /* finds the last ')', since the name may contain a ')' too */
+    /* Finds the last ')', since the thread's name may contain a ')' too. */
+    for (; at > text && *at != ')'; at--) {
     }
     if (at == text || at[1] != ' ' || at[2] == '\0' || at[3] != ' ') {
         return p;

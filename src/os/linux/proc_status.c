@@ -8,8 +8,8 @@
 int hd_proc_status_value(int dir, const char *path, const char *key, char *value, size_t size) {
     char piece[512];
     size_t length = strlen(key), matched = 0, used = 0;
-    bool other = false; /* the line at piece[i] does not start with `key` */
-    bool whole = false; /* the line that starts with `key` is read to its end */
+    bool other = false; /* true: the line that contains piece[i] does not start with `key` */
+    bool whole = false; /* true: the line that starts with `key` is read to its end */
     int fd = hd_os_open(dir, path);
     long n = fd;
     while (fd >= 0 && !whole && (n = hd_os.read(fd, piece, sizeof piece)) > 0) {

@@ -9,7 +9,7 @@
 
 /* Stores in `value` the text after `key` ("VmRSS:"), without leading blanks, truncated to `size`, with a NUL
  * at the end. Returns 1 if a line starts with `key`, 0 if none does, or a negative errno value. Reads the
- * file in pieces, since the line of groups can be long. */
+ * file in pieces, since the line of supplementary groups can be long. */
 int hd_proc_status_value(int dir, const char *path, const char *key, char *value, size_t size);
 
 /* Returns the last number of the line that starts with `key`; `base` is 10 or 16. 0: no number or no line. */

@@ -35,8 +35,8 @@ static int digit_value(char c) {
     return 16;
 }
 
-/* Reads a number. False: there is no number, or it overflows, or it ends where the text ends and so may be
- * truncated. */
+/* Reads a number in the given base. False: there is no number, or it overflows, or it ends where the text
+ * ends and so may be truncated. */
 static bool take_number(struct cursor *c, unsigned base, uint64_t *out) {
     uint64_t value = 0;
     const char *begin;
@@ -116,7 +116,7 @@ static bool line_value(const char *line, size_t n, const char *name, unsigned ba
 bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out) {
     struct hd_proc_status found = {0};
     uint64_t own = 0, shared = 0;
-    uint64_t seccomp = 0, filters = 0; /* both stay 0 if a kernel without seccomp writes no such lines */
+    uint64_t seccomp = 0, filters = 0; /* both stay 0 if a kernel without seccomp writes no lines for them */
     unsigned seen = 0;
 
     for (const char *end = text + n; text < end;) {

@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 
-#define HD_PROC_SYSCALL_BYTES 256 /* enough for 9 numbers of at most 20 characters */
+#define HD_PROC_SYSCALL_BYTES 256 /* enough for the file `syscall`: 9 numbers of at most 20 characters */
 #define HD_PROC_SCHED_BYTES 80
 
 enum hd_proc_where {
@@ -26,15 +26,17 @@ struct hd_proc_syscall {
     uint64_t pc;
 };
 
-#define HD_FILTERS_UNKNOWN UINT64_MAX /* there are filters, but Linux before 5.9 does not say how many */
+#define HD_FILTERS_UNKNOWN UINT64_MAX /* seccomp filters exist; Linux before 5.9 does not say how many */
 
 /* The file `status`. */
 struct hd_proc_status {
-    uint64_t blocked;   /* bit n - 1 is set: the thread blocks signal n */
-    uint64_t pending;   /* bit n - 1 is set: signal n is pending for the thread or the process */
-    uint64_t voluntary; /* the number of context switches by which the thread began to wait */
+    uint64_t blocked; /* bit n - 1 is set: the thread blocks signal n */
+    uint64_t pending; /* bit n - 1 is set: signal n is pending for the thread or the process */
+    /* The number of context switches at which the thread itself gave up the CPU, for example to block. */
+    uint64_t voluntary;
     uint64_t involuntary;
-    uint64_t filters; /* number of seccomp filters; a filter may kill the process for a system call */
+    /* Number of the thread's seccomp filters; a filter may kill the process for a system call. */
+    uint64_t filters;
 };
 
 /* One line of the file `maps`. */
@@ -44,20 +46,20 @@ struct hd_proc_mapping {
     bool main_stack; /* true: the mapping's name is [stack] */
 };
 
-/* Each of the four functions returns false if the text has another form, and in this case leaves *out
- * unchanged. */
+/* Each of the four functions returns false if the text does not have the form that the file in /proc has. In
+ * this case the function leaves *out unchanged. */
 bool hd_proc_parse_syscall(const char *text, size_t n, struct hd_proc_syscall *out);
 bool hd_proc_parse_schedstat(const char *text, size_t n, struct hd_sched *out);
 bool hd_proc_parse_status(const char *text, size_t n, struct hd_proc_status *out);
 bool hd_proc_parse_mapping(const char *line, size_t n, struct hd_proc_mapping *out);
 
-/* Returns the state for a state's letter in the file `stat`. The letter R gives HD_RUN_RUNNABLE, since only
- * the file `schedstat` distinguishes running from runnable. */
+/* Returns a thread's state from the letter in the thread's file `stat`. The letter R gives HD_RUN_RUNNABLE,
+ * since only the file `schedstat` distinguishes running from runnable. */
 enum hd_run_state hd_proc_run_state(char letter);
 
-/* Finds the mapping that contains address `at`. If `at` is 0, finds the main thread's stack. Stores the path
- * of the mapped file in `path`, or an empty text if there is no file; `path` may be NULL. Returns 0, -ENOENT
- * (no such mapping), or the error of a read. */
+/* Finds in a process's `maps` file the mapping that contains address `at`. If `at` is 0, finds the main
+ * thread's stack. Stores the path of the mapped file in `path`, or an empty text if there is no file; `path`
+ * may be NULL. Returns 0, -ENOENT (no such mapping), or the negative errno value of a failed read. */
 int hd_proc_find_mapping(int maps_fd, uint64_t at, struct hd_proc_mapping *out, char *path, size_t bytes);
 
 #endif

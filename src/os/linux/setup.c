@@ -72,8 +72,9 @@ static bool is_single_threaded(void) {
 }
 
 /* libc puts the thread-local variables of all modules at the top of a thread's stack. No function returns the
- * size of these variables, so the new thread measures how many bytes of the stack remain. */
-#define STACK_BYTES_MIN (20 * 1024) /* our threads need 10 KiB as a rule, and at worst less than 16 KiB */
+ * size of these variables, so the new thread measures how many bytes of the stack remain. Each of our threads
+ * needs 10 KiB of stack as a rule, and at worst less than 16 KiB. */
+#define STACK_BYTES_MIN (20 * 1024)
 #define LIBC_STACK_BYTES (1024 * 1024)
 
 /* The result of a thread's start. The value 0 means that the result is not known yet. */
@@ -89,7 +90,7 @@ struct start {
     void *(*run)(void *);
     void *arg;
     const uint8_t *stack; /* the stack's lowest address; NULL: libc allocates the stack */
-    int error;            /* a positive errno value for NO_PRIVATE_TABLE, otherwise 0 */
+    int error;            /* if `result` is NO_PRIVATE_TABLE: a positive errno value; otherwise 0 */
     _Atomic uint32_t result;
 };
 
@@ -114,22 +115,23 @@ NO_THREAD_SANITIZER static void *start_here(void *of) {
     int table = too_small ? 0 : hd_os.private_table();
     s->error = table < 0 ? -table : 0;
     atomic_store(&s->result, too_small ? STACK_TOO_SMALL : table < 0 ? NO_PRIVATE_TABLE : STARTED);
-    /* The starting thread may have seen the result and returned, so that `s` does not exist any more. The
-     * wake does not access `s`: it needs only the address. */
+    /* The thread that starts this one may have seen the result and returned. In this case `s` does not exist
+     * any more. futex_wake does not access `s`: it needs only the address. */
     hd_os.futex_wake((uint32_t *)&s->result, 1, false);
     if (too_small || table < 0) {
         return NULL;
     }
     close_copies(table);
     run(arg);
-    /* If all other threads have ended, libc ends the process on this thread, and writes the program's
-     * buffered output to a descriptor. An empty table ensures that this descriptor is no file of ours. */
+    /* If all other threads of the process have ended, libc ends the process on this thread, and writes the
+     * program's buffered output to a descriptor. This thread's empty descriptor table ensures that this
+     * descriptor is no file of ours. */
     close_copies(hd_os.private_table());
     return NULL;
 }
 
-/* Waits for a thread's end. Disables cancellation meanwhile, since a program's thread must not end in the
- * middle of a start or a stop of ours. */
+/* Blocks until the thread has ended. The calling thread may be the program's, and must not end in the middle
+ * of a start or stop of Hangdog. So its cancellation is disabled meanwhile. */
 static void join(pthread_t thread) {
     int cancellable;
 
@@ -140,15 +142,16 @@ static void join(pthread_t thread) {
 
 /* Keeps the kernel from wiping libc's descriptor of the thread in a forked child. The descriptor is linked
  * into libc's list of threads, which a child of a raw clone still uses. The descriptor lies at the top of the
- * stack, where the handle points. */
+ * thread's stack, where the handle `thread` points. */
 static void keep_in_children(pthread_t thread, const uint8_t *end) {
     uint8_t *page = (uint8_t *)((uintptr_t)thread & ~(uintptr_t)4095);
 
     (void)hd_os.advise(page, (size_t)(end - page), MADV_KEEPONFORK);
 }
 
-/* Starts the thread on `stack`. If `stack` is NULL, libc allocates a stack: of `bytes` bytes, or of libc's
- * default size if `bytes` is 0. Returns 0, a positive errno value, or -1 if the stack is too small. */
+/* Starts the thread that `s` describes on `stack`. If `stack` is NULL, libc allocates a stack: of `bytes`
+ * bytes, or of libc's default size if `bytes` is 0. Returns 0, a positive errno value, or -1 if the stack is
+ * too small. */
 NO_THREAD_SANITIZER static int start_on(void *stack, size_t bytes, struct start *s, pthread_t *handle) {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -208,7 +211,8 @@ NO_THREAD_SANITIZER int hd_os_thread_start(struct hd_os_thread *t, void *stack, 
     t->started = false;
     bool single = is_single_threaded();
     int rc = sanitized_by_others() ? -1 : start_on(stack, stack_bytes, &start, &handle);
-    /* The new thread (-1) or libc (EINVAL) found that the stack is too small. */
+    /* The stack is too small: the new thread found this if rc is -1, libc if rc is EINVAL. Or a sanitizer's
+     * runtime needs libc's stack (-1). So libc allocates a larger stack. */
     if (rc == -1 || rc == EINVAL) {
         rc = start_on(NULL, LIBC_STACK_BYTES, &start, &handle);
     }
@@ -253,8 +257,8 @@ void hd_os_thread_join(struct hd_os_thread *t) {
 void hd_os_thread_detach(struct hd_os_thread *t) {
     pthread_t handle;
 
-    /* Without a sanitizer, the call is not needed and would be a risk: pthread_detach may free memory, and at
-     * exit malloc may be locked. */
+    /* Without a sanitizer, pthread_detach is not needed and would be a risk. It may free memory, and while
+     * the process exits, malloc may be locked. */
     if (t->started && sanitized_by_others()) {
         memcpy(&handle, t->handle, sizeof handle);
         (void)pthread_detach(handle);

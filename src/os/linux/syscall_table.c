@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call outside of the table counts as a wait for a disk only if no signal can end the wait. But a signal
- * may be able to end a wait for a file's server (FUSE). So the table has all calls that look up a path or
- * query a file's server. The table lacks calls that usually wait only for a lock inside the kernel.
+ * A thread that blocks in a call outside of the table counts as blocked by a disk only if no signal can
+ * end the call. But a signal may be able to end a call that a file's server (FUSE) blocks. So the
+ * table has all calls that look up a path or query a file's server. The table lacks calls that usually block
+ * only for a lock inside the kernel.
  */
 #include "os/syscall_table.h"
 
@@ -23,7 +24,7 @@ static const struct __attribute__((packed)) {
     uint8_t object : 3; /* enum hd_object: the argument that names a file */
     char name[18];      /* an array, since a pointer would cost the loader a relocation in every process */
 } calls[] = {
-    /* calls that wait at a descriptor, which may be a file, a socket or a pipe */
+    /* calls that block at a descriptor, which may be one of a file, a socket or a pipe */
     CALL(DESCRIPTOR, read),
     CALL(DESCRIPTOR, write),
     CALL(DESCRIPTOR, readv),
@@ -41,7 +42,7 @@ static const struct __attribute__((packed)) {
     CALL(DESCRIPTOR, copy_file_range),
     CALL(DESCRIPTOR, ioctl),
 
-    /* calls that close a descriptor: the kernel frees its number first, and waits after that */
+    /* calls that close a descriptor: the kernel frees its number first, and may block after that */
     CLOSED(close),
     CLOSED(close_range),
     CLOSED(dup3),
@@ -106,7 +107,7 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, umount2),
     OBJECT(FIRST_PATH, execve),
     OBJECT(SECOND_PATH, execveat),
-    OBJECT(NONE, bind), /* bind may wait while it looks up the path of a local socket */
+    OBJECT(NONE, bind), /* bind may block while the kernel looks up the path of a local socket */
     OBJECT(NONE, io_getevents),
     OBJECT(NONE, io_pgetevents),
     OBJECT(NONE, io_submit),
@@ -123,13 +124,13 @@ static const struct __attribute__((packed)) {
     CALL(SOCKET, sendmmsg),
     CALL(SOCKET, shutdown),
 
-    /* calls that wait for any of several descriptors */
+    /* calls that block until any of several descriptors is ready */
     CALL(ANY, ppoll),
     CALL(ANY, pselect6),
     CALL(ANY, epoll_pwait),
     CALL(ANY, epoll_pwait2),
 
-    /* calls that wait for a time, a signal or a child */
+    /* calls that block until a time, until a signal, or until a child changes its state */
     CALL(TIME, nanosleep),
     CALL(TIME, clock_nanosleep),
     CALL(SIGNAL, rt_sigsuspend),
@@ -155,10 +156,10 @@ static const struct __attribute__((packed)) {
     CALL(MEMORY, mlock2),
     CALL(MEMORY, mlockall),
     CALL(MEMORY, brk),
-    CALL(MEMORY, clone), /* a vfork (CLONE_VFORK) waits for the child, not for memory */
+    CALL(MEMORY, clone), /* a thread in vfork (CLONE_VFORK) is blocked by the child, not for memory */
     CALL(MEMORY, clone3),
 
-    /* calls of the kind HD_WAIT_OTHER, as all calls outside of the table: they are here only for their
+    /* calls of the kind HD_WAIT_OTHER, like all calls outside of the table: they are here only for their
      * names */
     CALL(OTHER, exit),
     CALL(OTHER, exit_group),
@@ -188,7 +189,8 @@ static const struct __attribute__((packed)) {
     OBJECT(FIRST_PATH, rmdir),
     OBJECT(FIRST_PATH, mkdir),
     OBJECT(FIRST_PATH, link),
-    /* The first argument of symlink is the text of the link, which the kernel does not look up. */
+    /* The first argument of symlink is the text of the new link. The kernel does not look this text up as a
+     * path. */
     OBJECT(SECOND_PATH, symlink),
     OBJECT(FIRST_PATH, readlink),
     OBJECT(FIRST_PATH, chmod),
@@ -229,8 +231,8 @@ enum hd_object hd_syscall_object(int32_t nr) {
     return HD_OBJECT_NONE;
 }
 
-/* Excludes ioctl and connect. If no signal can end a wait in connect, the kernel looks up the path of a local
- * socket, and copies no bytes. */
+/* Excludes ioctl and connect. If no signal can end a blocked connect, the kernel is looking up the path of a
+ * local socket, and copies no bytes. */
 bool hd_syscall_copies(int32_t nr) {
     return nr != SYS_ioctl && nr != SYS_connect && hd_syscall_object(nr) != HD_OBJECT_NONE;
 }
