@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Changes the record where one store is not enough.
+ * Functions that change the record where one store is not enough.
  */
 #include "record/record.h"
 
 void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns) {
     uint64_t since_ns = atomic_exchange(&r->turns.foreground_since_ns, is ? now_ns : 0);
-    /* `since_ns` is after `now_ns` if another thread read the clock after the caller, but stored its time
-     * first. */
+    /* `since_ns` is after `now_ns` if another thread read the clock after this thread's caller did, but
+     * stored its time in the record first. */
     if (since_ns != 0 && now_ns > since_ns) {
         atomic_fetch_add(&r->turns.foreground_ns, now_ns - since_ns);
     }

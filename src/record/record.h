@@ -18,7 +18,7 @@
 
 #define HD_RECORD_MAGIC 0x48414e47444f4701ULL /* "HANGDOG", version 1 */
 #define HD_RECORD_STRING 256
-#define HD_APP_TEXT 64 /* the size of a version, and of an environment's name, with the NUL */
+#define HD_APP_TEXT 64 /* the size of the text of a version, and of an environment's name, with the NUL */
 #define HD_THREADS_NAMED 16
 #define HD_THREAD_NAME_BYTES 16 /* the size of a thread's name in the kernel, with the NUL */
 #define HD_RECORDS 256u /* the number of records in the runner's file: one for each watched program image */
@@ -48,7 +48,8 @@ struct hd_record_options {
     /* The number of names in `thread`. Hangdog watches the threads with these names, and the main thread. */
     uint32_t threads;
     char thread[HD_THREADS_NAMED][HD_THREAD_NAME_BYTES];
-    /* 1: no runner waits for the process (--exec), so the process itself writes its session report. */
+    /* 1: no runner waits for the end of the process (--exec), so the process itself writes its session
+     * report. */
     uint32_t exec_mode;
     /* The path of the file that has the records. The file is in /proc/PID/fd, or in the spool. */
     char link[5 * HD_RECORD_STRING];
@@ -65,12 +66,13 @@ struct hd_record_options {
 /* The reason why a program that took a record is not watched, or is no longer watched. */
 enum hd_unwatched {
     HD_UNWATCHED_NOT,
-    /* A seccomp filter applies to all threads. It might kill our threads, and the program with them. */
+    /* A seccomp filter applies to all threads of the process. It might kill our threads, and the program with
+     * them. */
     HD_UNWATCHED_FILTER,
-    HD_UNWATCHED_NO_WAIT, /* the program has not waited yet, and its first wait starts the watch */
+    HD_UNWATCHED_NO_WAIT, /* the program has made no wait yet, and its first wait starts the watch */
     HD_UNWATCHED_FAILED,  /* there is no memory for the watch, or no thread for the monitor */
-    /* A thread other than the main thread changed its ids. Our threads cannot follow that thread, since they
-     * compare their rights only with the main thread's. */
+    /* A thread other than the main thread changed its user or group ids. Our threads cannot take over these
+     * ids, since they compare their rights only with the main thread's. */
     HD_UNWATCHED_RIGHTS,
     /* The program changed its root folder. A watch that starts now would find another /proc and another
      * spool. */
@@ -80,8 +82,8 @@ enum hd_unwatched {
     HD_UNWATCHED_KINDS,
 };
 
-/* How much the recogniser knows about the main thread's loop. If it knows more about the loop of a thread
- * that the user named, the value is that loop's. */
+/* How much the recogniser knows about the main thread's loop. If the recogniser knows more about the loop of
+ * a thread that the user named, the value describes that loop. */
 enum hd_record_certainty {
     HD_RECORD_NO_LOOP,
     /* There is a candidate for the loop's wait, but no long turn has returned to the candidate. If the
@@ -93,7 +95,7 @@ enum hd_record_certainty {
 };
 
 enum hd_record_end {
-    HD_RECORD_RUNS,          /* the process runs, or has died without a stop */
+    HD_RECORD_RUNS,          /* the process runs, or has died before Hangdog stopped */
     HD_RECORD_STOPPED,       /* the monitor has stopped, and all reports are written */
     HD_RECORD_STOPPED_EARLY, /* the monitor has stopped, maybe before the last reports were written */
 };
@@ -132,20 +134,23 @@ struct hd_record_loop {
     /* The approximate number and the total time of the waits that may be the loop's. */
     _Atomic uint64_t waits, waited_ns;
     /* The call site of the loop's wait. If the loop is unknown, the call site of the most frequent wait.
-     * `call_pc` is an address in the function that waits, `caller_pc` an address in its caller. 0:
-     * unknown. */
+     * `call_pc` is an address in the wait function, such as epoll_wait, and `caller_pc` one in that
+     * function's caller. 0: unknown. */
     _Atomic uint64_t call_pc, caller_pc;
 };
 
-/* The open hang and the session report. If the process dies, the hangdog command finishes both reports. */
+/* The open hang, and the session report: the report about the whole run. If the process dies, the hangdog
+ * command finishes both reports. */
 struct hd_record_open {
-    _Atomic uint32_t state;     /* enum hd_record_hang: the state of the hang whose report is `hang_id` */
-    _Atomic uint32_t is_launch; /* 1: the hang is a launch, so the thread has no known loop yet */
+    _Atomic uint32_t state; /* enum hd_record_hang: the state of the hang whose report has the id `hang_id` */
+    _Atomic uint32_t
+        is_launch; /* 1: the hang is a launch; before its first wait, a thread has no known loop */
     /* The id of the session report. If the process and the hangdog command both write the report, the second
      * replaces the first, since both use this id. */
     uint8_t session_id[HD_UUID_BYTES];
     uint8_t hang_id[HD_UUID_BYTES];
-    /* The start of the hang, plus all time in the hang that does not count, such as a stop by SIGSTOP. */
+    /* The time when the hang started, plus all time in the hang that does not count, such as a stop by
+     * SIGSTOP. */
     _Atomic uint64_t since_ns;
     _Atomic uint64_t duration_ns, ended_duration_ns;
 };
@@ -160,7 +165,7 @@ struct hd_record_hangs {
 
 struct hd_record_turns {
     _Atomic uint64_t idle_ns, busy_ns, launch_ns;
-    /* The total time in the foreground, and the time when the program last came there. The public API sets
+    /* The program's total time in the foreground, and the time when it last came there. The public API sets
      * both. `foreground_since_ns` is 0 while the program is in the background. */
     _Atomic uint64_t foreground_ns, foreground_since_ns;
     _Atomic uint64_t histogram[HD_TURN_BUCKETS];
@@ -168,12 +173,12 @@ struct hd_record_turns {
 
 struct hd_record_frames {
     _Atomic uint64_t count, dropped;
-    _Atomic uint64_t total_ns; /* the total time of all frames but the first */
-    _Atomic uint64_t hitch_ns; /* the total delay of late frames */
+    _Atomic uint64_t total_ns; /* the total time of all display frames but the first */
+    _Atomic uint64_t hitch_ns; /* the total delay of late display frames */
     _Atomic uint64_t histogram[HD_FRAME_BUCKETS];
 };
 
-/* The cost of the watch for the program. */
+/* The costs that the watch has for the program. */
 struct hd_record_cost {
     _Atomic uint64_t samples, signals, interrupted_syscalls, restarted_syscalls;
     /* The longest time and the total time that a watched thread spent in our signal handler. */
@@ -225,8 +230,8 @@ struct hd_record {
     struct hd_record_cost cost;
     struct hd_record_losses losses;
     struct hd_record_runner runner;
-    /* Bit n is set: the thread that options.thread[n] names has waited. The bits stay when another image
-     * takes the record. */
+    /* Bit n is set: a thread with the name options.thread[n] has made a wait. The bits stay when another
+     * program image takes the record. */
     _Atomic uint32_t threads_seen;
     struct hd_record_shared shared;
 };

@@ -29,16 +29,16 @@ static uint64_t mixed(uint64_t x) {
 }
 
 void hd_uuid_make(uint8_t id[HD_UUID_BYTES], uint64_t wall_ns) {
-    /* The time stamp of the last id: the milliseconds, and below them a 12-bit counter for ids of one
-     * millisecond. */
+    /* The time stamp of the last id: the wall clock's milliseconds, and below them a 12-bit counter for ids
+     * of one millisecond. */
     static _Atomic uint64_t last;
     uint64_t random[2];
     if (hd_os.get_random(random, sizeof random) != (long)sizeof random) {
         random[0] = mixed(hd_os_now_ns() ^ (uint64_t)hd_os.get_pid() << 32);
         random[1] = mixed(random[0] ^ wall_ns ^ atomic_load(&last));
     }
-    /* The counter has 12 bits, but starts with a random value of only 11 bits. So it rarely overflows into
-     * the milliseconds. */
+    /* The id's counter has 12 bits, but starts with a random value of only 11 bits. So the counter rarely
+     * overflows into the id's milliseconds. */
     uint64_t stamp = (wall_ns / HD_NS_PER_MS) << 12 | (random[0] & 0x7ff);
     uint64_t before = atomic_load(&last), now;
     do {
