@@ -92,10 +92,10 @@ void hd_os_close(int fd);
 /* Returns CLOCK_REALTIME in nanoseconds; 0: the clock cannot be read. */
 uint64_t hd_os_wall_ns(void);
 
-/* Returns how many of the `n` bytes at `addr` can be read from /proc/self/mem without disturbing the program.
- * (page_map.c says how a read may disturb it.) A page is touched if it is in memory or in swap. The bytes up
- * to the end of the last touched page count. 0: the first page is untouched or unmapped. If the kernel does
- * not say which pages are touched, the function returns `n`.
+/* Returns how many of the `n` bytes at `addr` a read of /proc/self/mem can get without harm to the program.
+ * For the harm see page_map.c. A page is touched if it is in memory or in swap. The bytes
+ * up to the end of the last touched page count. 0: the first page is untouched or unmapped. If the kernel
+ * does not say which pages are touched, the function returns `n`.
  *
  * hd_os_touched_open opens the descriptor that hd_os_touched needs. It does so for the calling thread
  * only. */
