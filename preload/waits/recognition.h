@@ -20,7 +20,7 @@ struct hd_known_wait {
     uint32_t uses;
     struct hd_wait_descriptors descriptors;
     struct hd_wait_seen seen;
-    /* the number and the total time of the entry's waits that the rule has counted */
+    /* how many of the entry's waits hd_rule_waited() has taken into account, and their total time */
     uint64_t counted_waits, counted_ticks;
 };
 

@@ -150,9 +150,9 @@ INSIDE_A_CALL static bool is_coroutine(const struct hd_wait_table *t, uint64_t s
                     : below_top > MAIN_STACK_MAX;
 }
 
-/* Copies the thread's stack. From the copy the worker finds out whose wait has this key. The new copy
- * replaces one that the worker has not read yet. The wait of the older copy is over, but the present wait may
- * last long. */
+/* Copies the thread's stack. The worker unwinds the copy to find the code that makes the waits with this key.
+ * The new copy replaces an older one that the worker has not read. The older copy's wait is over, while the
+ * present wait may last long. */
 INSIDE_A_CALL SLOW_PATH static void copy_stack(struct hd_wait_table *t, struct hd_wait_entry *entry,
                                                bool blocks) {
     begin_slow_path(t);

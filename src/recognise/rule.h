@@ -139,9 +139,9 @@ static inline bool hd_rule_has_evidence(const struct hd_rule_state *r) {
            !r->outside.recently;
 }
 
-/* True: if the program ends now, reports of this loop's hangs stay valid. That needs a certain loop,
- * evidence, or a wait of the loop after a turn of 200 ms or more. A loop that is not certain also needs that
- * the thread has not recently been blocked outside of the loop's turns. */
+/* True: if the program ends now, reports of this loop's hangs stay valid. A certain loop is always valid.
+ * Another loop needs evidence, or a wait that followed a long turn. In both cases the thread must not have
+ * blocked recently in calls that are not this loop's. */
 static inline bool hd_rule_is_valid(const struct hd_rule_state *r) {
     return r->certain || hd_rule_has_evidence(r) ||
            (r->loop != HD_RULE_NONE && r->group[r->loop].returns.from_long_turn && !r->outside.recently);

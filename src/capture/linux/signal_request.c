@@ -35,7 +35,8 @@ static struct {
     uint32_t sequence;
     /* The request whose late answer goes to `first`; NULL: `first` is not reserved. */
     const struct hd_signal_request *in_first;
-    /* The number of seccomp filters under which the handler's system calls are safe. */
+    /* The number of seccomp filters that were in force when the handler's system calls last proved safe. A
+     * thread with another number of filters gets no signal. */
     uint64_t filters;
 } shared;
 
@@ -189,7 +190,7 @@ bool hd_signal_request_take_late(struct hd_signal_request *r, const struct hd_ma
 
 void hd_signal_request_forget(struct hd_signal_request *r, struct hd_mailbox *m) {
     if (r->sequence == 0) {
-        /* there is no request to forget: a target of the worker never has one, since it has no mailbox */
+        /* No request was sent. The worker captures threads that are not watched: they get no signal. */
         return;
     }
     if (shared.in_first == r) {

@@ -75,8 +75,8 @@ void hd_signal_request_fetch(void);
 
 /* ---- one request ------------------------------------------------------------------------------------- */
 
-/* Call this at the start of a sample. Sets back_off.on, and forgets a late answer that the monitor has not
- * taken. `in_place` is true if the worker has finished with the first buffer. */
+/* Call this at the start of a sample. Sets back_off.on, and forgets an answer that came too late for the
+ * last sample. `in_place`: the handler may write to the first buffer, since the worker no longer reads it. */
 void hd_signal_request_begin(struct hd_signal_request *r, bool in_place, const struct hd_thread_files *f,
                              struct hd_mailbox *m);
 /* Returns whether this request's answer may go to the first buffer: false if that buffer is reserved for
