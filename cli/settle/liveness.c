@@ -52,9 +52,9 @@ static bool is_reused_id(pid_t here, const struct hd_record *c) {
            began_ns > last_ns + (boot_ns - now_ns) + SLACK_NS;
 }
 
-/* True: the process is a zombie, whose parent has not called waitpid for it. It can stay a zombie for
- * long, since the init process of a container may never do this. False if only the process's main thread has
- * ended, while its other threads run. */
+/* True: the process is a zombie: its parent has not called waitpid for this process. A process can stay a
+ * zombie for long, since the init process of a container may never call waitpid. False if only the process's
+ * main thread has ended, while its other threads run. */
 static bool is_dead(pid_t pid) {
     return proc_stat(pid).state == 'Z' && proc_number(pid, "Threads:", 10) <= 1;
 }

@@ -104,8 +104,8 @@ static void report_fatal_hangs(const struct hd_record *table, const char *spool,
     }
 }
 
-/* Settles a record file whose lock the caller has. The file's programs are dead: a living one would have
- * the lock, or is_alive_unlocked would have found it. */
+/* Settles a record file. The caller has locked the file. The file's programs are dead: a living one would
+ * have the lock, or is_alive_unlocked would have found it. */
 static int settle_locked(int fd, struct hd_record *table, const char *path, const char *spool, bool quiet) {
     int rc = 0;
     if (is_ours(table)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Settles the record files in a spool. They belong to programs without a runner (--exec), or to programs
- * whose runner is dead. Also removes old deferred reports.
+ * Settles the record files in a spool. Each file belongs to a program without a runner (--exec), or to a
+ * program that has lost its runner. Also removes old deferred reports.
  */
 #ifndef CLI_ORPHANS_H
 #define CLI_ORPHANS_H

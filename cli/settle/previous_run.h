@@ -42,7 +42,7 @@ void previous_begin(struct previous *p);
  * for the next run. */
 void previous_note(struct previous *p, const struct run_result *r, unsigned reporters_killed);
 
-/* Called when a record has been settled whose runner had died. Writes a line which says that the program
+/* Called after the settling of a record that has lost its runner. Writes a line which says that the program
  * with app name `name` died in a hang. */
 void previous_note_fatal_hang(const char *spool, const char *name);
 

@@ -166,8 +166,8 @@ static void count(struct hd_record *c, uint64_t duration_ns) {
 }
 
 /* Counts an open hang that has no report, and counts the missing report as a spool failure. Skips a hang
- * that has ended, and one whose loop was less than likely (HD_RECORD_LOOP_LIKELY). Also skips the hang of a
- * launch, because no loop followed that launch. */
+ * that has ended, and a hang of a loop that was less than likely (HD_RECORD_LOOP_LIKELY). Also skips the hang
+ * of a launch, because no loop followed that launch. */
 static void count_lost(struct hd_record *c, bool ended, bool died, uint64_t duration_ns) {
     bool known =
         atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY && atomic_load(&c->open.is_launch) == 0;
