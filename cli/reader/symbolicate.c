@@ -93,8 +93,8 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     if (q.path == NULL || !read_address(frame, "offset", &q.offset)) {
         return NULL;
     }
-    /* No call instruction is so short, so this is not a return address. It is the return of a signal handler,
-     * whose unwind tables start one byte early, or the start of a coroutine. */
+    /* A call instruction is longer than one byte, so this is not a return address. Either a coroutine starts
+     * here, or a signal handler returns here: the unwind tables of that code start one byte early. */
     if (read_address(frame, "start", &q.start)) {
         q.exact |= q.offset - q.start <= 1;
     }

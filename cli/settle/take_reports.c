@@ -134,7 +134,8 @@ void take_reports_end(struct take_reports *t) {
     if (atomic_load(&t->outbox->state) == HD_OUTBOX_FULL) {
         take_one(t);
     }
-    /* Closes the outbox by the state of an outbox in use. So a surviving child puts no report into it. */
+    /* Marks the outbox as in use, so that a surviving child does not fill it at once. After its patience of 1
+     * s the child fills the outbox all the same, and that report is lost (report/outbox_writer.c). */
     uint32_t empty = HD_OUTBOX_EMPTY;
     atomic_compare_exchange_strong(&t->outbox->state, &empty, HD_OUTBOX_FILLING);
 }

@@ -36,7 +36,8 @@ void take_reports_init(struct take_reports *t, struct hd_record *records,
  * reporter ends. If the thread cannot start, the reports in the outbox are lost. */
 void take_reports_start(struct take_reports *t);
 /* Called by the runner after the program's end. Blocks for up to 2 s until the reporter has taken the last
- * report. If the reporter has not taken it, this function does. At its end the function closes the outbox. */
+ * report. If the reporter has not taken it, this function does. At its end the function marks the
+ * outbox as in use. */
 void take_reports_end(struct take_reports *t);
 /* Adds the number of failed writes in `counts` to `record`, which is the runner's private copy of a
  * record. */
