@@ -7,7 +7,7 @@ import sys
 
 PRODUCT = ("src", "preload", "cli", "symbolizer", "collector", "uploader", "namer")
 ALLOWED_INCLUDES = "src/allowed-includes.txt"
-PARTS_OF_A_ROOM = ("linux", "arch")
+PARTS_OF_A_ROOM = ("linux", "darwin", "arch", "elf", "macho")
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
 
