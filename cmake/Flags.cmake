@@ -35,12 +35,14 @@ add_compile_options(
   # The build's own paths are in no result; the later map is tried first by gcc.
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
   -ffile-prefix-map=${CMAKE_BINARY_DIR}=.)
-add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--build-id=sha1 -Wl,--as-needed)
+if(NOT APPLE)
+  add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--build-id=sha1 -Wl,--as-needed)
+endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64 AND NOT APPLE)
   add_compile_options(-fcf-protection)
 elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
   # Atomics in line: the out-of-line helpers would be one more thing that the library leaves undefined.
@@ -66,6 +68,6 @@ if(sanitize)
   endif()
   add_link_options(${sanitize})
   set(no_undefined "")
-else()
+elseif(NOT APPLE)
   set(no_undefined -Wl,-z,defs)
 endif()

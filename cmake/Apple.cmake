@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+#
+# The library on macOS and iOS, on a Mac or by the toolchain file apple.cmake. One CPU a build folder: the unwinder has
+# files for one CPU only. scripts/xcframework joins the libraries of several.
+
+list(LENGTH CMAKE_OSX_ARCHITECTURES cpus)
+if(cpus GREATER 1)
+  message(FATAL_ERROR "CMAKE_OSX_ARCHITECTURES is '${CMAKE_OSX_ARCHITECTURES}': name one CPU for each build folder")
+elseif(cpus EQUAL 1)
+  set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_OSX_ARCHITECTURES})
+endif()
+foreach(kind RUNTIME LIBRARY ARCHIVE)
+  set(CMAKE_${kind}_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endforeach()
+
+hd_sources(core_sources src/*/*.c src/*/darwin/*.c src/*/arch/*.c src/*/macho/*.c)
+list(FILTER core_sources EXCLUDE REGEX "src/(recognise|trace)/")
+add_library(hd_core OBJECT ${core_sources})
+target_include_directories(hd_core PUBLIC include src)
+# The marks: a frame pointer would be a fifth of their instructions, and nothing is called below them.
+set_source_files_properties(src/loop/marks.c PROPERTIES COMPILE_OPTIONS -fomit-frame-pointer)
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/hd_core.objects CONTENT "$<JOIN:$<TARGET_OBJECTS:hd_core>,\n>\n")
+
+add_library(hangdog-static STATIC $<TARGET_OBJECTS:hd_core>)
+set_target_properties(hangdog-static PROPERTIES OUTPUT_NAME hangdog EXPORT_NAME static)
+target_include_directories(hangdog-static PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# -application_extension: an app's extension may link the library.
+add_library(hangdog-shared SHARED $<TARGET_OBJECTS:hd_core>)
+set_target_properties(hangdog-shared PROPERTIES
+  OUTPUT_NAME hangdog EXPORT_NAME hangdog SOVERSION 1 LINKER_LANGUAGE C
+  INSTALL_NAME_DIR @rpath BUILD_WITH_INSTALL_NAME_DIR ON
+  MACHO_CURRENT_VERSION ${PROJECT_VERSION} MACHO_COMPATIBILITY_VERSION ${PROJECT_VERSION})
+target_link_options(hangdog-shared PRIVATE
+  -Wl,-application_extension -Wl,-dead_strip "-Wl,-exported_symbol,_hangdog_*")
+target_include_directories(hangdog-shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+install(TARGETS hangdog-static hangdog-shared EXPORT hangdog DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/hangdog DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+#
+# Toolchain file: Debian's clang and lld build for one of Apple's systems. scripts/build-apple uses it; a Mac needs none.
+# The headers are those of scripts/install-apple-sdk. HANGDOG_APPLE_TARGET names the target.
+set(CMAKE_SYSTEM_NAME Darwin)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES HANGDOG_APPLE_TARGET)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+
+if(HANGDOG_APPLE_TARGET STREQUAL macos-arm64)
+  set(triple arm64-apple-macos12.0)
+elseif(HANGDOG_APPLE_TARGET STREQUAL macos-x86_64)
+  set(triple x86_64-apple-macos12.0)
+elseif(HANGDOG_APPLE_TARGET STREQUAL ios-arm64)
+  set(triple arm64-apple-ios15.0)
+elseif(HANGDOG_APPLE_TARGET STREQUAL iossim-arm64)
+  set(triple arm64-apple-ios15.0-simulator)
+elseif(HANGDOG_APPLE_TARGET STREQUAL iossim-x86_64)
+  set(triple x86_64-apple-ios15.0-simulator)
+else()
+  message(FATAL_ERROR "HANGDOG_APPLE_TARGET is '${HANGDOG_APPLE_TARGET}'; scripts/build-apple lists the targets")
+endif()
+string(REGEX MATCH "^[a-z0-9_]+" CMAKE_SYSTEM_PROCESSOR ${triple})
+
+cmake_path(SET apple_sdk NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../build/apple/sdk)
+set(CMAKE_OSX_SYSROOT ${apple_sdk} CACHE PATH "Headers and stubs of Apple's systems")
+set(CMAKE_OSX_ARCHITECTURES "" CACHE STRING "The triple names the CPU" FORCE)
+set(CMAKE_OSX_DEPLOYMENT_TARGET "" CACHE STRING "The triple names the version" FORCE)
+set(CMAKE_C_COMPILER clang-14)
+set(CMAKE_C_COMPILER_TARGET ${triple})
+set(CMAKE_AR /usr/bin/llvm-ar-14 CACHE FILEPATH "Archiver")
+set(CMAKE_RANLIB /usr/bin/llvm-ranlib-14 CACHE FILEPATH "Archive index")
+set(CMAKE_NM /usr/bin/llvm-nm-14 CACHE FILEPATH "Lists symbols")
+set(CMAKE_INSTALL_NAME_TOOL /usr/bin/llvm-install-name-tool-14 CACHE FILEPATH "Changes install names")
+# The linker's version decides how the driver passes the system's version to it.
+foreach(kind EXE SHARED MODULE)
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "--ld-path=/usr/bin/ld64.lld-14 -mlinker-version=711")
+endforeach()
+set(CMAKE_FIND_ROOT_PATH ${apple_sdk})
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
