@@ -137,7 +137,7 @@ function(hd_test_program target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
   target_link_libraries(${target} PRIVATE
     hd_test_support $<TARGET_NAME_IF_EXISTS:hd_collector> $<TARGET_NAME_IF_EXISTS:hd_uploader>
-    $<TARGET_NAME_IF_EXISTS:hd_cli> hd_recognise_static hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
+    $<TARGET_NAME_IF_EXISTS:hd_cli> hd_recognise_static hd_macho hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
 endfunction()
 
 # hd_room(variable source name): the room of a unit test: the one that its name begins with, or that has the header of its
@@ -152,7 +152,7 @@ function(hd_room out source name)
     list(FILTER found INCLUDE REGEX "${pattern}")
     if(found AND NOT room)
       list(GET found 0 header)
-      string(REGEX REPLACE "/(arch|linux)/" "/" header "${header}")
+      string(REGEX REPLACE "/(arch|linux|darwin|elf|macho)/" "/" header "${header}")
       string(REGEX REPLACE ".*[\"/]([a-z_]+)/[^/]*$" "\\1" room "${header}")
     endif()
   endforeach()

@@ -8,15 +8,21 @@
 
 #include "base/memory.h"
 
+enum hd_image_format {
+    HD_IMAGE_ELF,
+    HD_IMAGE_MACHO, /* build_id is the UUID, [lo, hi) the segment __TEXT */
+};
+
 struct hd_module {
     uint64_t lo, hi;       /* mapped range in memory */
     uint64_t bias;         /* memory address minus address in the file's own numbering */
-    uint64_t header;       /* address of the ELF header in memory */
+    uint64_t header;       /* address of the ELF or Mach-O header in memory */
     uint64_t eh_frame_hdr; /* address in memory, 0: none */
     uint64_t handle;       /* the loader's own record; another one at the same place is another module */
     uint32_t path;         /* offset into the path arena */
     uint8_t build_id[HD_BUILD_ID_MAX];
     uint8_t build_id_bytes; /* 0: none */
+    uint8_t format;         /* enum hd_image_format */
     bool main_program;
     bool gone; /* the loader has unloaded it since */
 };

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "image/macho/fault.h"
+
+#include <errno.h>
+
+const char *hd_macho_fault_text(unsigned fault) {
+    static const char texts[HD_MACHO_FAULTS][64] = {
+        [HD_MACHO_FINE] = "no fault",
+        [HD_MACHO_UNREADABLE] = "the image cannot be read",
+        [HD_MACHO_NO_MAGIC] = "there is no Mach-O header",
+        [HD_MACHO_NARROW] = "the Mach-O image has 32 bits",
+        [HD_MACHO_BIG_ENDIAN] = "the Mach-O image is big-endian",
+        [HD_MACHO_MANY_COMMANDS] = "the image has too many load commands",
+        [HD_MACHO_COMMAND_SIZE] = "a load command has a wrong size",
+        [HD_MACHO_SEGMENT_RANGE] = "a segment has a wrong range",
+        [HD_MACHO_NO_TEXT] = "the image has no segment __TEXT",
+        [HD_MACHO_SECTION_OUTSIDE] = "a section is outside its segment",
+        [HD_MACHO_TABLE_OUTSIDE] = "a table is outside __LINKEDIT",
+    };
+    return fault < HD_MACHO_FAULTS ? texts[fault] : "an unknown fault";
+}
+
+int hd_macho_fault_errno(unsigned fault) {
+    if (fault == HD_MACHO_FINE) {
+        return 0;
+    }
+    return fault == HD_MACHO_UNREADABLE ? -EFAULT : -EINVAL;
+}
