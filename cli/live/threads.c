@@ -112,7 +112,7 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
     hd_unwind(r->unwinder, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, r->frames, FRAMES_PER_THREAD,
               &walk);
     struct hd_probe *probe = &t->wait[record - t->record].probe;
-    hd_probe_read(&r->probe, hd_thread_id_tid(record->thread), c, r->frames, walk.count, 0, probe);
+    hd_probe_read(&r->probe, record->thread, c, r->frames, walk.count, 0, probe);
     const struct hd_script_stack stack = {.tid = own_number(t, hd_thread_id_tid(record->thread)),
                                           .cut_at = walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0,
                                           .bytes = c->stack,
@@ -126,10 +126,10 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
     struct hd_lock_seen *lock = probe->evidence.kind == HD_EVIDENCE_LOCK ? &probe->evidence.lock : NULL;
     if (lock != NULL && lock->address != 0 && hd_scripts_is_gil(t->scripts, lock->address, &owner)) {
         lock->gil = true;
-        lock->owner_tid =
-            owner == 0 || t->process->own_pid == t->process->pid ? owner : thread_called(t, owner);
+        lock->owner = hd_thread_id_of(
+            owner == 0 || t->process->own_pid == t->process->pid ? owner : thread_called(t, owner));
     }
-    record->waits_for_tid = hd_evidence_awaited_tid(probe);
+    record->waits_for = hd_evidence_awaited_thread(probe);
     int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
     if (rc != 0) {
         return rc;
@@ -253,7 +253,7 @@ static void begin(struct live_reading *r) {
                                          .pid = p->pid,
                                          .thread_called = p->own_pid != p->pid ? thread_called : NULL,
                                          .thread_arg = t};
-    hd_probe_context_init_other(&r->probe, t->modules, gettid(), module_map_libc(&t->map));
+    hd_probe_context_init_other(&r->probe, t->modules, hd_thread_id_self(), module_map_libc(&t->map));
 }
 
 static int read_map(struct live_reading *r) {

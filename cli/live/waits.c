@@ -77,15 +77,15 @@ static void say_lock(FILE *out, const json_t *report, const struct live_threads 
     const struct hd_lock_seen *lock = hd_evidence_lock(e);
     if (lock->address == 0) {
         fprintf(out, "waits for a lock of %s", e->evidence.name[0] != '\0' ? e->evidence.name : "a file");
-    } else if (lock->joined_tid != 0) {
+    } else if (!hd_thread_id_is_none(lock->joined)) {
         fputs("waits for the end of thread ", out);
-        say_owner(out, report, t, lock->joined_tid);
-    } else if (lock->owner_tid != 0) {
+        say_owner(out, report, t, hd_thread_id_tid(lock->joined));
+    } else if (!hd_thread_id_is_none(lock->owner)) {
         const char *what = lock->gil                     ? "Python's GIL held"
                            : lock->kind == HD_LOCK_MUTEX ? "a mutex held"
                                                          : "a read-write lock held for writing";
         fprintf(out, "waits for %s by thread ", what);
-        say_owner(out, report, t, lock->owner_tid);
+        say_owner(out, report, t, hd_thread_id_tid(lock->owner));
     } else {
         say_without_owner(out, lock, frames_of(thread_of(report, hd_thread_id_tid(t->record[i].thread))));
     }
@@ -193,7 +193,7 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
     set_text(cause, "path", e->evidence.name);
     set_text(cause, "peer", e->peer.name);
     set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child.pid : 0);
-    set_number(cause, "lock_owner_tid", hd_evidence_lock(e)->owner_tid);
+    set_number(cause, "lock_owner_tid", hd_thread_id_tid(hd_evidence_lock(e)->owner));
     const struct hd_lock_seen *lock = hd_evidence_lock(e);
     if (kind == HD_CAUSE_LOCK && hd_words_lock(lock->kind) != NULL) {
         set_text(cause, "lock_kind", hd_words_lock(lock->kind));
@@ -210,7 +210,7 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
 static int32_t owner_of(const struct live_threads *t, int32_t tid) {
     for (size_t i = 0; i < t->count; i++) {
         if (hd_thread_id_tid(t->record[i].thread) == tid) {
-            return t->record[i].error == 0 ? hd_evidence_lock(&t->wait[i].probe)->owner_tid : 0;
+            return t->record[i].error == 0 ? hd_thread_id_tid(hd_evidence_lock(&t->wait[i].probe)->owner) : 0;
         }
     }
     return 0;

@@ -52,7 +52,7 @@ static void decide_wait(const struct hd_cause_sums *s, enum hd_cause_kind kind, 
     }
     if (kind == HD_CAUSE_LOCK || kind == HD_CAUSE_GIL) {
         out->lock_address = lock->address;
-        out->lock_owner_tid = lock->owner_tid;
+        out->lock_owner = lock->owner;
         out->lock_kind = lock->gil ? HD_LOCK_UNKNOWN : lock->kind;
     }
     if (p->state == HD_RUN_GONE) {

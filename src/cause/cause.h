@@ -28,9 +28,9 @@ struct hd_cause {
      * the group has no limit. */
     uint64_t memory_used, memory_limit;
     uint64_t lock_address;
-    int32_t lock_owner_tid;
+    hd_thread_id lock_owner;
     uint8_t lock_kind; /* enum hd_lock_kind */
-    int32_t deadlock[HD_DEADLOCK_MAX];
+    hd_thread_id deadlock[HD_DEADLOCK_MAX];
     uint32_t deadlock_count;
     char detail[192]; /* the sentence that explains the cause to the user */
 };

@@ -5,13 +5,13 @@
 
 #include "base/text.h"
 
-static int32_t owner_of(const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
+static hd_thread_id owner_of(const struct hd_waits_for *edges, uint32_t count, hd_thread_id thread) {
     for (uint32_t i = 0; i < count; i++) {
-        if (edges[i].tid == tid) {
+        if (hd_thread_id_equal(edges[i].thread, thread)) {
             return edges[i].owner;
         }
     }
-    return 0;
+    return HD_THREAD_ID_NONE;
 }
 
 void hd_cause_say_ring(struct hd_cause *c) {
@@ -23,30 +23,31 @@ void hd_cause_say_ring(struct hd_cause *c) {
     }
     hd_text_str(&t, "deadlock: ");
     for (uint32_t i = 0; i < c->deadlock_count; i++) {
-        hd_text_i64(&t, c->deadlock[i]);
+        hd_text_u64(&t, c->deadlock[i].number);
         hd_text_str(&t, " -> ");
     }
-    hd_text_i64(&t, c->deadlock[0]);
+    hd_text_u64(&t, c->deadlock[0].number);
 }
 
-bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid) {
-    int32_t on_ring = tid;
+bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count,
+                        hd_thread_id thread) {
+    hd_thread_id on_ring = thread;
     uint32_t n = 0;
-    /* If `edges` lead from `tid` into a ring, `on_ring` is a thread of that ring after `count` edges. */
-    for (uint32_t i = 0; i < count && on_ring != 0; i++) {
+    /* If `edges` lead from `thread` into a ring, `on_ring` is a thread of that ring after `count` edges. */
+    for (uint32_t i = 0; i < count && !hd_thread_id_is_none(on_ring); i++) {
         on_ring = owner_of(edges, count, on_ring);
     }
-    if (on_ring == 0) {
+    if (hd_thread_id_is_none(on_ring)) {
         return false;
     }
-    int32_t ring[HD_DEADLOCK_MAX], at = on_ring;
+    hd_thread_id ring[HD_DEADLOCK_MAX], at = on_ring;
     do {
-        if (n == HD_DEADLOCK_MAX || at == 0) {
+        if (n == HD_DEADLOCK_MAX || hd_thread_id_is_none(at)) {
             return false;
         }
         ring[n++] = at;
         at = owner_of(edges, count, at);
-    } while (at != on_ring);
+    } while (!hd_thread_id_equal(at, on_ring));
     memcpy(c->deadlock, ring, n * sizeof ring[0]);
     c->deadlock_count = n;
     hd_cause_say_ring(c);

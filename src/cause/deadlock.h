@@ -8,14 +8,15 @@
 
 #include "cause/cause.h"
 
-/* Thread `tid` waits for thread `owner`: for a lock that `owner` has, or for the end of `owner`. */
+/* `thread` waits for thread `owner`: for a lock that `owner` has, or for the end of `owner`. */
 struct hd_waits_for {
-    int32_t tid, owner;
+    hd_thread_id thread, owner;
 };
 
-/* Follows `edges` from thread `tid`, owner by owner. If the edges lead into a ring, stores the ring and its
+/* Follows `edges` from `thread`, owner by owner. If the edges lead into a ring, stores the ring and its
  * sentence in *c. False: there is no ring, or the ring has more than HD_DEADLOCK_MAX threads. */
-bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count, int32_t tid);
+bool hd_cause_find_ring(struct hd_cause *c, const struct hd_waits_for *edges, uint32_t count,
+                        hd_thread_id thread);
 
 /* Writes the sentence of the ring in *c, such as "deadlock: 12 -> 14 -> 12", to c->detail. */
 void hd_cause_say_ring(struct hd_cause *c);

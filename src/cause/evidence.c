@@ -13,13 +13,13 @@ const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p) {
     return p->evidence.kind == HD_EVIDENCE_LOCK ? &p->evidence.lock : &none;
 }
 
-int32_t hd_evidence_awaited_tid(const struct hd_probe *p) {
+hd_thread_id hd_evidence_awaited_thread(const struct hd_probe *p) {
     const struct hd_lock_seen *lock = hd_evidence_lock(p);
-    return lock->owner_tid != 0 ? lock->owner_tid : lock->joined_tid;
+    return hd_thread_id_is_none(lock->owner) ? lock->joined : lock->owner;
 }
 
 bool hd_evidence_awaits_reply(const struct hd_probe *p) {
     enum hd_wait wait = hd_syscall_wait(p->syscall_nr);
-    return p->peer.request != NULL && hd_evidence_lock(p)->owner_tid == 0 &&
+    return p->peer.request != NULL && hd_thread_id_is_none(hd_evidence_lock(p)->owner) &&
            (wait == HD_WAIT_LOCK || wait == HD_WAIT_ANY);
 }

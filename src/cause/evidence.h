@@ -11,6 +11,7 @@
 
 #include "base/types.h"
 #include "base/words.h"
+#include "os/thread_id.h"
 
 /* Kinds of descriptors. A descriptor's link in /proc shows its kind. */
 enum hd_fd_kind {
@@ -42,7 +43,7 @@ enum hd_evidence_kind {
     /* the thread runs a toolkit's code; `name` is valid, but no member of the union */
     HD_EVIDENCE_TOOLKIT,
     HD_EVIDENCE_DESCRIPTOR, /* the call works on a file or a descriptor, or waits for several descriptors */
-    HD_EVIDENCE_LOCK,       /* the thread waits for a lock in memory (a futex) */
+    HD_EVIDENCE_LOCK,       /* the thread waits for a lock in memory */
 };
 
 /* The descriptor that the thread's call works on. If the call waits for a set of descriptors: the one that
@@ -55,10 +56,11 @@ struct hd_descriptor_seen {
 };
 
 struct hd_lock_seen {
-    uint64_t address;  /* the address of the futex */
-    int32_t owner_tid; /* the thread that has the lock; 0: unknown */
-    /* In pthread_join, the thread that must end before the call returns; 0: no pthread_join, or unknown. */
-    int32_t joined_tid;
+    uint64_t address;   /* the address of the word that the thread waits at; Linux: of the futex */
+    hd_thread_id owner; /* the thread that has the lock; none: unknown */
+    /* In pthread_join, the thread that must end before the call returns; none: no pthread_join, or unknown.
+     */
+    hd_thread_id joined;
     uint32_t readers; /* the number of readers that a writer waits for; 0: none, or unknown */
     uint8_t kind;     /* enum hd_lock_kind */
     bool gil;         /* true: the lock is Python's global interpreter lock */
@@ -122,9 +124,9 @@ enum hd_fd_kind hd_evidence_fd_kind(const struct hd_probe *p);
 /* Returns the lock that the thread waits for. If the thread waits for no lock, all members are 0. */
 const struct hd_lock_seen *hd_evidence_lock(const struct hd_probe *p);
 
-/* Returns the id of the thread that the sampled thread waits for: the owner of a lock, or the thread that
- * pthread_join waits for. 0: none, or unknown. */
-int32_t hd_evidence_awaited_tid(const struct hd_probe *p);
+/* Returns the thread that the sampled thread waits for: the owner of a lock, or the thread that pthread_join
+ * waits for. HD_THREAD_ID_NONE: none, or unknown. */
+hd_thread_id hd_evidence_awaited_thread(const struct hd_probe *p);
 
 /* True: the thread waits for the reply of another process. Mostly a library's own thread reads the reply,
  * and the sampled thread waits for the library's thread. The sampled thread itself reads only replies of a

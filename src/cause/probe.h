@@ -12,21 +12,32 @@
  * modules for hd_probe_context_init. */
 void hd_probe_context_open(struct hd_probe_context *ctx);
 /* Fills the members that hd_probe_context_open leaves empty, for this process. Runs on the worker thread.
- * `own_tid`: the id of the calling thread. */
-void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid);
+ * `own`: the calling thread. */
+void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, hd_thread_id own);
 /* Like hd_probe_context_init, for another process. The caller must have set proc_fd, mem_fd and pid.
  * `in_libc`: an address in that process's C library. */
-void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid,
+void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, hd_thread_id own,
                                  uint64_t in_libc);
 
-/* Fills *out from capture `c` of thread `tid` and from the frames of the thread's stack. `turn_ns`: start of
+/* Fills *out from capture `c` of `thread` and from the frames of the thread's stack. `turn_ns`: start of
  * the turn (CLOCK_MONOTONIC). The members for_ns, cpu_ns and delay_ns of *out become 0; the caller sets them
  * later. */
-void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+void hd_probe_read(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
                    const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out);
+
+/* Corrects *probe by capture `c`, which has the same stack as the capture before. Reads again what may have
+ * changed: the owner of a lock, and whether a child uses the terminal. */
+void hd_probe_read_again(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
+                         uint64_t turn_ns, struct hd_probe *probe);
+
+/* Returns the thread that the thread of capture `c` waits for: the owner of a lock, or the thread that
+ * pthread_join waits for. HD_THREAD_ID_NONE: none, or unknown. */
+hd_thread_id hd_probe_awaited_thread(struct hd_probe_context *ctx, const struct hd_capture *c,
+                                     const struct hd_frame *frames, uint32_t count);
 
 /* Writes the base name of the file that the thread's call works on; the name may lack a NUL. False: the call
  * has no file. */
-bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char path[64]);
+bool hd_probe_file(const struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
+                   char path[64]);
 
 #endif

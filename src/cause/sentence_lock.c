@@ -48,8 +48,8 @@ static void say_owner(struct hd_text *t, const struct hd_cause_sums *s, bool sev
                    : read_write ? "a read-write lock held for writing by "
                                 : "a mutex held by ");
     hd_text_str(t, several ? "several threads, longest by thread " : "thread ");
-    hd_text_i64(t, lock->owner_tid);
-    if (lock->owner_tid == s->owner.tid) {
+    hd_text_u64(t, lock->owner.number);
+    if (hd_thread_id_equal(lock->owner, s->owner.thread)) {
         say_owners_call(t, s);
     }
 }
@@ -62,11 +62,11 @@ void hd_sentence_lock(struct hd_text *t, const struct hd_cause_sums *s, const st
         hd_text_str(t, "waited for a file lock");
         hd_sentence_call(t, " in ", p);
         hd_sentence_object(t, " on ", p);
-    } else if (lock->joined_tid != 0) {
+    } else if (!hd_thread_id_is_none(lock->joined)) {
         hd_text_str(t, several ? "waited for several threads to end, one thread " : "waited for thread ");
-        hd_text_i64(t, lock->joined_tid);
+        hd_text_u64(t, lock->joined.number);
         hd_text_str(t, several ? "" : " to end");
-    } else if (lock->owner_tid != 0) {
+    } else if (!hd_thread_id_is_none(lock->owner)) {
         say_owner(t, s, best->several, lock);
     } else if (lock->gil) {
         hd_text_str(t, "waited for Python's GIL");

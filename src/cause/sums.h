@@ -43,7 +43,8 @@ struct hd_cause_sums {
     /* The thread that had the awaited lock when the turn became a hang. The caller sets `owner` before
      * hd_cause_decide. */
     struct {
-        int32_t tid, syscall_nr;
+        hd_thread_id thread;
+        int32_t syscall_nr;
         char name[16];
         const char *path; /* the file that the owner's system call works on; NULL: none */
     } owner;

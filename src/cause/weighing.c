@@ -23,17 +23,18 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
 
 /* Adds `ns` to the majority vote that finds the owner of a lock. The vote that finds the blocked call does
  * not find the owner, because a lock may change its owner between two samples. */
-static void add_owner(struct hd_cause_best *best, uint64_t ns, int32_t owner) {
+static void add_owner(struct hd_cause_best *best, uint64_t ns, hd_thread_id owner) {
     struct hd_lock_seen *kept = &best->probe.evidence.lock;
-    if (owner == 0) {
+    if (hd_thread_id_is_none(owner)) {
         return;
     }
-    best->several |= kept->owner_tid != 0 && kept->owner_tid != owner;
-    if (kept->owner_tid == owner) {
+    bool first = hd_thread_id_is_none(kept->owner), same = hd_thread_id_equal(kept->owner, owner);
+    best->several |= !first && !same;
+    if (same) {
         best->who_ns += ns;
-    } else if (kept->owner_tid == 0 || ns > best->who_ns) {
-        best->who_ns = kept->owner_tid == 0 ? ns : ns - best->who_ns;
-        kept->owner_tid = owner;
+    } else if (first || ns > best->who_ns) {
+        best->who_ns = first ? ns : ns - best->who_ns;
+        kept->owner = owner;
     } else {
         best->who_ns -= ns;
     }
@@ -70,7 +71,7 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
         if (kind == HD_CAUSE_CHILD) {
             add_child(best, ns, &p->child);
         } else {
-            add_owner(best, ns, hd_evidence_lock(p)->owner_tid);
+            add_owner(best, ns, hd_evidence_lock(p)->owner);
         }
     } else if (first || ns > best->lead_ns) {
         best->lead_ns = first ? ns : ns - best->lead_ns;

@@ -150,7 +150,7 @@ static void add_owner(const struct hd_turn *turn, const struct hd_facts *facts, 
     if (turn->threads.count != 0 && facts->thread_count != 0 &&
         !hd_thread_id_equal(owner->thread, turn->loop.thread)) {
         bool waits = owner->state == HD_RUN_BLOCKED || owner->state == HD_RUN_UNINTERRUPTIBLE;
-        s->owner.tid = hd_thread_id_tid(owner->thread);
+        s->owner.thread = owner->thread;
         s->owner.syscall_nr = waits ? owner->syscall_nr : HD_SYSCALL_NONE;
         s->owner.path = owner->path;
         memcpy(s->owner.name, owner->name, sizeof s->owner.name);

@@ -47,9 +47,9 @@ static void put_state(struct hd_text *t, const struct hd_thread_record *r) {
         hd_text_str(t, " in ");
         hd_text_str(t, call);
     }
-    if (r->waits_for_tid != 0) {
+    if (!hd_thread_id_is_none(r->waits_for)) {
         hd_text_str(t, ", waits for thread ");
-        hd_text_i64(t, r->waits_for_tid);
+        hd_text_u64(t, r->waits_for.number);
     }
     if (r->cpu_percent >= 0) {
         hd_text_str(t, ", ");

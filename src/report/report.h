@@ -44,9 +44,9 @@ struct hd_thread_record {
     const char *path;   /* of a lock's owner: base name of the file that the call works on; NULL */
     hd_thread_id thread;
     char name[16];
+    hd_thread_id waits_for; /* none: the thread waits for no other one, or for an unknown one */
     int32_t syscall_nr;
-    int waits_for_tid; /* 0 */
-    uint32_t first;    /* frame in hd_report.thread_frames */
+    uint32_t first; /* frame in hd_report.thread_frames */
     uint32_t cut;
     uint16_t count; /* of frames */
     int16_t error;  /* errno value: why there is no stack, 0 */

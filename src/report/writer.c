@@ -162,14 +162,14 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     if (c->lock_address != 0) {
         hd_json_hex(j, "lock_address", c->lock_address);
     }
-    if (c->lock_owner_tid != 0) {
-        hd_json_i64(j, "lock_owner_tid", c->lock_owner_tid);
+    if (!hd_thread_id_is_none(c->lock_owner)) {
+        hd_json_u64(j, "lock_owner_tid", c->lock_owner.number);
     }
     hd_json_str(j, "lock_kind", hd_words_lock(c->lock_kind));
     if (ring != 0) {
         hd_json_array(j, "deadlock");
         for (uint32_t i = 0; i < ring && i < ring_max; i++) {
-            hd_json_i64(j, NULL, c->deadlock[i]);
+            hd_json_u64(j, NULL, c->deadlock[i].number);
         }
         hd_json_end_array(j);
     }
@@ -195,8 +195,8 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
         hd_writer_syscall(j, t->syscall_nr);
     }
     hd_json_str(j, "path", t->path);
-    if (t->waits_for_tid != 0) {
-        hd_json_i64(j, "waits_for_tid", t->waits_for_tid);
+    if (!hd_thread_id_is_none(t->waits_for)) {
+        hd_json_u64(j, "waits_for_tid", t->waits_for.number);
     }
     if (t->error != 0) {
         hd_writer_error(j, t->error < 0 ? -t->error : t->error);

@@ -110,7 +110,7 @@ struct hd_turn_threads {
     /* the number of threads of the process; 0: the worker has not captured them */
     uint32_t count;
     /* ids of the threads of a deadlock: each is blocked by the next one, and the last one by the first */
-    int32_t deadlock[HD_DEADLOCK_MAX];
+    hd_thread_id deadlock[HD_DEADLOCK_MAX];
     uint32_t deadlock_count;
 };
 

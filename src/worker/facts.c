@@ -7,9 +7,8 @@
 
 #include <string.h>
 
-#include "cause/linux/pressure.h"
-#include "cause/linux/throttled.h"
-#include "os/linux/proc_stat.h"
+#include "cause/pressure.h"
+#include "cause/throttled.h"
 
 void hd_facts_take(const struct hd_threads *threads, const struct hd_process *process,
                    struct hd_facts *facts) {
@@ -25,7 +24,7 @@ void hd_facts_take(const struct hd_threads *threads, const struct hd_process *pr
 void hd_facts_read_counters(const struct hd_probe_context *probe, const struct hd_turn *turn,
                             struct hd_facts *facts) {
     facts->throttled_ns = hd_throttled_ns(probe);
-    facts->major_faults = hd_proc_stat_major_faults(probe->proc_fd, hd_thread_id_tid(turn->loop.thread));
+    facts->major_faults = hd_pressure_major_faults(probe, turn->loop.thread);
     hd_pressure_read(probe, facts->stall_ns);
     hd_pressure_memory(probe, &facts->memory_used, &facts->memory_limit);
     facts->worker_cpu_ns = hd_os_thread_cpu_ns();

@@ -24,8 +24,8 @@ void hd_hang_ignore(const struct hd_run *run, struct hd_turn *turn, uint64_t tic
 static void capture_threads(struct hd_worker *worker, struct hd_turn *turn) {
     struct hd_threads *threads = &worker->threads;
     const struct hd_sample *newest = &turn->samples.newest;
-    int owner = newest->valid ? hd_evidence_awaited_tid(&newest->probe) : 0;
-    hd_threads_capture(threads, turn->loop.thread, hd_thread_id_of(owner));
+    hd_thread_id owner = newest->valid ? hd_evidence_awaited_thread(&newest->probe) : HD_THREAD_ID_NONE;
+    hd_threads_capture(threads, turn->loop.thread, owner);
     turn->threads.count = threads->count + threads->left_out;
     hd_threads_find_deadlock(threads, turn->loop.thread, &turn->threads);
 }
@@ -94,7 +94,7 @@ static void update(struct hd_worker *worker, struct hd_turn *turn) {
     const struct hd_turn_samples *s = &turn->samples;
     turn->times.duration_ns = s->age_ns;
     turn->times.process_cpu_ns = hd_os_process_cpu_ns();
-    bool waits_for_thread = s->same && hd_evidence_awaited_tid(&s->newest.probe) != 0;
+    bool waits_for_thread = s->same && !hd_thread_id_is_none(hd_evidence_awaited_thread(&s->newest.probe));
     /* if another thread blocks the turn's thread, captures all threads again, because they may have formed a
      * deadlock by now */
     if (waits_for_thread && turn->threads.deadlock_count == 0) {

@@ -5,8 +5,6 @@
  */
 #include "worker/sample.h"
 
-#include "cause/linux/child.h"
-#include "cause/linux/lock.h"
 #include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/hang.h"
@@ -34,49 +32,38 @@ static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const 
 
 /* Reads the owner of Python's global lock, and whether a garbage collection runs. Both may change while the
  * thread's stack stays the same. */
-static void read_python(const struct hd_scripts *scripts, int tid, struct hd_probe *e) {
+static void read_python(const struct hd_scripts *scripts, hd_thread_id thread, struct hd_probe *e) {
     int owner;
     if (e->evidence.kind == HD_EVIDENCE_LOCK) {
         struct hd_lock_seen *lock = &e->evidence.lock;
         lock->gil = lock->address != 0 && hd_scripts_is_gil(scripts, lock->address, &owner);
-        lock->owner_tid = lock->gil ? owner : lock->owner_tid;
+        lock->owner = lock->gil ? hd_thread_id_of(owner) : lock->owner;
     }
     if (e->collector != HD_COLLECTOR_V8) {
-        e->collector = hd_scripts_collects(scripts, tid) ? HD_COLLECTOR_PYTHON : HD_COLLECTOR_NONE;
+        e->collector =
+            hd_scripts_collects(scripts, hd_thread_id_tid(thread)) ? HD_COLLECTOR_PYTHON : HD_COLLECTOR_NONE;
     }
 }
 
 static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                            struct hd_sample *now) {
-    int tid = hd_thread_id_tid(turn->loop.thread);
     const struct hd_frame *frames = worker->stacks.frames;
     uint32_t count = add_stack(worker, turn, c, now);
     now->served = false;
-    hd_probe_read(&worker->probe, tid, c, frames, count, turn->times.start_ns, &now->probe);
+    hd_probe_read(&worker->probe, turn->loop.thread, c, frames, count, turn->times.start_ns, &now->probe);
     if (hd_scripts_in_v8_collector(&worker->stacks.scripts, frames, count)) {
         now->probe.collector = HD_COLLECTOR_V8;
     }
-    read_python(&worker->stacks.scripts, tid, &now->probe);
+    read_python(&worker->stacks.scripts, turn->loop.thread, &now->probe);
 }
 
 /* Handles a sample with the same stack as the sample before. Reads again what may have changed: the owner of
  * a lock, whether a garbage collection runs, and whether a child has the terminal. */
 static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                             struct hd_sample *now) {
-    int tid = hd_thread_id_tid(turn->loop.thread);
     hd_tree_again(&turn->samples.tree, now->leaf, c->at_ns);
-    read_python(&worker->stacks.scripts, tid, &now->probe);
-    if (hd_evidence_lock(&now->probe)->ownable) {
-        struct hd_lock_seen *lock = &now->probe.evidence.lock;
-        lock->owner_tid = hd_lock_owner_now(&worker->probe, c, (enum hd_lock_kind)lock->kind, lock->owned);
-        lock->owned |= lock->owner_tid != 0;
-    }
-    if (now->probe.child.alive) {
-        struct hd_probe child = {.syscall_nr = now->probe.syscall_nr,
-                                 .child.vforked = now->probe.child.vforked};
-        hd_child_find(&worker->probe, tid, turn->times.start_ns, &child);
-        now->probe.not_a_hang |= child.not_a_hang;
-    }
+    read_python(&worker->stacks.scripts, turn->loop.thread, &now->probe);
+    hd_probe_read_again(&worker->probe, turn->loop.thread, c, turn->times.start_ns, &now->probe);
 }
 
 /* Queries the recogniser about the call that blocks the thread. That call may be the loop's own wait, or the
@@ -138,6 +125,6 @@ void hd_sample_try(struct hd_worker *worker, const struct hd_capture *c) {
     struct hd_walk walk;
     struct hd_probe probe;
     hd_stacks_unwind(&worker->stacks, c, &walk);
-    hd_probe_read(&worker->probe, hd_thread_id_tid(worker->own_thread), c, worker->stacks.frames, walk.count,
-                  hd_os_now_ns(), &probe);
+    hd_probe_read(&worker->probe, worker->own_thread, c, worker->stacks.frames, walk.count, hd_os_now_ns(),
+                  &probe);
 }

@@ -10,8 +10,6 @@
 
 #include "capture/capture.h"
 #include "cause/deadlock.h"
-#include "cause/linux/join.h"
-#include "cause/linux/lock.h"
 #include "os/linux/proc_files.h"
 
 #define BUDGET_NS (25 * HD_NS_PER_MS)
@@ -87,7 +85,7 @@ static void store_frames(struct hd_threads *t, struct hd_thread_record *r, uint3
  * is set, reads no name at all. */
 static void read_path(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
     if (r == t->thread && !t->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
-        hd_probe_file(t->probe, hd_thread_id_tid(r->thread), c, t->first_path)) {
+        hd_probe_file(t->probe, r->thread, c, t->first_path)) {
         r->path = t->first_path;
     }
 }
@@ -120,8 +118,7 @@ static void read_stack(struct hd_threads *t, struct hd_thread_record *r, const s
     read_path(t, r, c);
     hd_unwind(t->stacks->unwinder, &c->regs, t->stack, c->stack_addr, c->stack_bytes, 0, t->stacks->frames,
               max, &walk);
-    r->waits_for_tid = hd_lock_owner(t->probe, c, t->stacks->frames, walk.count);
-    r->waits_for_tid = r->waits_for_tid != 0 ? r->waits_for_tid : hd_join_target(t->probe, c);
+    r->waits_for = hd_probe_awaited_thread(t->probe, c, t->stacks->frames, walk.count);
     store_frames(t, r, expand_scripts(t, r, c, &walk, room));
     r->cut = walk.cut;
     r->stop = hd_stacks_stop(&walk, c);
@@ -289,11 +286,11 @@ void hd_threads_find_deadlock(const struct hd_threads *t, hd_thread_id thread, s
     for (uint32_t i = 0; i < t->count; i++) {
         const struct hd_thread_record *r = &t->thread[i];
         struct hd_sched seen = {.cpu_ns = t->seen[i].cpu_ns, .slices = t->seen[i].slices};
-        if (r->waits_for_tid != 0 && hd_threads_has_not_run(r->thread, &seen)) {
-            edges[count++] = (struct hd_waits_for){hd_thread_id_tid(r->thread), r->waits_for_tid};
+        if (!hd_thread_id_is_none(r->waits_for) && hd_threads_has_not_run(r->thread, &seen)) {
+            edges[count++] = (struct hd_waits_for){r->thread, r->waits_for};
         }
     }
-    if (hd_cause_find_ring(&cause, edges, count, hd_thread_id_tid(thread))) {
+    if (hd_cause_find_ring(&cause, edges, count, thread)) {
         out->deadlock_count = cause.deadlock_count;
         memcpy(out->deadlock, cause.deadlock, sizeof out->deadlock);
     }

@@ -6,9 +6,8 @@
  */
 #include "worker/tracking.h"
 
-#include "cause/linux/pressure.h"
-#include "cause/linux/throttled.h"
-#include "os/linux/proc_stat.h"
+#include "cause/pressure.h"
+#include "cause/throttled.h"
 
 static const char *scheme_of(const struct hd_watch *w) {
     bool ping = atomic_load_explicit(&w->ping, memory_order_relaxed) != NULL;
@@ -39,7 +38,7 @@ static void read_counters(const struct hd_run *run, const struct hd_probe_contex
     before->worker_cpu_ns = hd_os_thread_cpu_ns();
     before->throttled_ns = hd_throttled_ns(probe);
     hd_pressure_read(probe, before->stall_ns);
-    before->major_faults = hd_proc_stat_major_faults(probe->proc_fd, hd_thread_id_tid(msg->thread));
+    before->major_faults = hd_pressure_major_faults(probe, msg->thread);
     before->captures = msg->cost.captures;
 }
 

@@ -109,7 +109,7 @@ static void start(struct hd_worker *worker) {
     hd_turns_init(&worker->turns);
     follow_early(worker);
     hd_host_fill(&worker->program, worker->run, worker->probe.proc_fd, &stacks->modules);
-    hd_probe_context_init(&worker->probe, &stacks->modules, hd_thread_id_tid(worker->own_thread));
+    hd_probe_context_init(&worker->probe, &stacks->modules, worker->own_thread);
     worker->publisher.marker_fd =
         runtime[0] == '/' ? hd_os.open_at(AT_FDCWD, runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
     follow_early(worker);

@@ -65,7 +65,7 @@ static inline int tear_down(void **state) {
 /* The cause of a call with these first three arguments, which the thread is taken to be blocked in. */
 static inline const char *cause_of(enum hd_run_state state, int32_t nr, uint64_t a, uint64_t b, uint64_t c) {
     struct hd_capture call = {.state = (uint8_t)state, .syscall_nr = nr, .syscall_args = {a, b, c}};
-    hd_probe_read(ctx, caller, &call, NULL, 0, began_ns, &probe);
+    hd_probe_read(ctx, hd_thread_id_of(caller), &call, NULL, 0, began_ns, &probe);
     return hd_words_cause(hd_cause_of_block(&probe));
 }
 

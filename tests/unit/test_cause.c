@@ -191,7 +191,7 @@ static void whose_ends_were_waited_for_one_after_the_other_is_said(void **state)
     for (int i = 0; i < 3; i++) {
         struct hd_probe e = blocked(SYS_futex);
         e.for_ns = (i == 1 ? 5 : 1) * HD_NS_PER_S;
-        at_lock(&e, (struct hd_lock_seen){.address = 1000 + (uint64_t)i, .joined_tid = 10 + i});
+        at_lock(&e, (struct hd_lock_seen){.address = 1000 + (uint64_t)i, .joined = {10 + (uint64_t)i}});
         hd_cause_add(&sums, &e);
     }
     hd_cause_decide(&sums, &cause);

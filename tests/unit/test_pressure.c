@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cause/linux/pressure.h"
-#include "cause/linux/throttled.h"
+#include "cause/pressure.h"
+#include "cause/throttled.h"
 #include "folder.h"
 #include "os/os.h"
 

@@ -22,10 +22,10 @@ static void names_the_owner_of_a_mutex(void **state) {
     add_times(e, 1);
     assert_kind(HD_CAUSE_LOCK);
     assert_string_equal(cause.detail, "waited for a condition or lock, owner unknown");
-    e.evidence.lock.owner_tid = 1234;
+    e.evidence.lock.owner.number = 1234;
     add_times(e, 1);
     assert_kind(HD_CAUSE_LOCK);
-    assert_int_equal(cause.lock_owner_tid, 1234);
+    assert_int_equal(cause.lock_owner.number, 1234);
     assert_int_equal(cause.lock_address, 0x7f00deadbeef);
     assert_string_equal(cause.detail, "waited for a mutex held by thread 1234");
 }
@@ -33,7 +33,7 @@ static void names_the_owner_of_a_mutex(void **state) {
 static void names_the_kind_of_a_lock(void **state) {
     static const struct {
         uint8_t kind;
-        int32_t owner;
+        uint64_t owner;
         uint32_t readers;
         const char *detail, *word;
     } cases[] = {
@@ -51,7 +51,7 @@ static void names_the_kind_of_a_lock(void **state) {
                         .address = 0x7f00deadbeef,
                         .kind = cases[i].kind,
                         .ownable = cases[i].kind == HD_LOCK_READ || cases[i].kind == HD_LOCK_WRITE,
-                        .owner_tid = cases[i].owner,
+                        .owner = {cases[i].owner},
                         .readers = cases[i].readers,
                     });
         add_times(e, 1);
@@ -107,16 +107,16 @@ static void names_the_owner_with_the_most_time(void **state) {
     struct hd_probe e = blocked(SYS_futex);
     at_lock(&e, (struct hd_lock_seen){.address = 0x7f00deadbeef});
     add_times(e, 5); /* nobody, for an instant in which it was passed on */
-    e.evidence.lock.owner_tid = 1;
+    e.evidence.lock.owner.number = 1;
     add_times(e, 38);
-    e.evidence.lock.owner_tid = 2;
+    e.evidence.lock.owner.number = 2;
     add_times(e, 2);
     hd_cause_decide(&sums, &cause);
-    assert_int_equal(cause.lock_owner_tid, 1);
+    assert_int_equal(cause.lock_owner.number, 1);
     assert_string_equal(cause.detail, "waited for a mutex held by several threads, longest by thread 1");
     add_times(e, 60);
     hd_cause_decide(&sums, &cause);
-    assert_int_equal(cause.lock_owner_tid, 2);
+    assert_int_equal(cause.lock_owner.number, 2);
 }
 
 static void a_child_and_a_peer_are_named(void **state) {
@@ -173,7 +173,7 @@ static void a_sentence_says_what_was_waited_for(void **state) {
 
     fresh(NULL);
     e = blocked(SYS_futex);
-    at_lock(&e, (struct hd_lock_seen){.address = 0x1000, .joined_tid = 12});
+    at_lock(&e, (struct hd_lock_seen){.address = 0x1000, .joined = {12}});
     add_times(e, 1);
     assert_kind(HD_CAUSE_LOCK);
     assert_string_equal(cause.detail, "waited for thread 12 to end");
@@ -205,9 +205,9 @@ static void a_reply_that_another_thread_waits_for_is_network(void **state) {
     struct hd_probe e = blocked(SYS_futex);
     e.peer.request = "g_dbus_connection_call_sync";
     e.peer.awaited = "a reply by D-Bus";
-    at_lock(&e, (struct hd_lock_seen){.owner_tid = 1234});
+    at_lock(&e, (struct hd_lock_seen){.owner = {1234}});
     assert_int_equal(kind_of(e), HD_CAUSE_LOCK); /* a mutex that somebody has is one, whatever is above it */
-    e.evidence.lock.owner_tid = 0;
+    e.evidence.lock.owner.number = 0;
     add_times(e, 1);
     assert_kind(HD_CAUSE_NETWORK);
     assert_string_equal(cause.detail, "waited for a reply by D-Bus in g_dbus_connection_call_sync");
@@ -241,39 +241,40 @@ static void names_an_unknown_call_by_its_number(void **state) {
 
 static void owners_in_a_ring_are_a_deadlock(void **state) {
     (void)state;
-    const struct hd_waits_for edges[] = {{5, 6}, {1, 2}, {3, 1}, {2, 3}, {9, 1}};
+    const struct hd_waits_for edges[] = {{{5}, {6}}, {{1}, {2}}, {{3}, {1}}, {{2}, {3}}, {{9}, {1}}};
     memset(&cause, 0, sizeof cause);
-    assert_true(hd_cause_find_ring(&cause, edges, 5, 2));
+    assert_true(hd_cause_find_ring(&cause, edges, 5, hd_thread_id_of(2)));
     assert_int_equal(cause.deadlock_count, 3);
-    int32_t sum = cause.deadlock[0] + cause.deadlock[1] + cause.deadlock[2];
+    uint64_t sum = cause.deadlock[0].number + cause.deadlock[1].number + cause.deadlock[2].number;
     assert_int_equal(sum, 6);
     memset(&cause, 0, sizeof cause);
-    assert_true(hd_cause_find_ring(&cause, edges, 5, 9)); /* waits for the ring and is not on it */
+    assert_true(
+        hd_cause_find_ring(&cause, edges, 5, hd_thread_id_of(9))); /* waits for the ring and is not on it */
     assert_int_equal(cause.deadlock_count, 3);
     memset(&cause, 0, sizeof cause);
-    assert_false(hd_cause_find_ring(&cause, edges, 5, 5));
-    assert_false(hd_cause_find_ring(&cause, edges, 5, 4));
-    assert_false(hd_cause_find_ring(&cause, edges, 0, 5));
+    assert_false(hd_cause_find_ring(&cause, edges, 5, hd_thread_id_of(5)));
+    assert_false(hd_cause_find_ring(&cause, edges, 5, hd_thread_id_of(4)));
+    assert_false(hd_cause_find_ring(&cause, edges, 0, hd_thread_id_of(5)));
     assert_int_equal(cause.deadlock_count, 0);
 }
 
 static void says_a_deadlock_in_a_sentence(void **state) {
     (void)state;
-    const struct hd_waits_for two[] = {{1, 2}, {2, 1}}, one[] = {{4, 4}};
-    assert_true(hd_cause_find_ring(&cause, two, 2, 1));
+    const struct hd_waits_for two[] = {{{1}, {2}}, {{2}, {1}}}, one[] = {{{4}, {4}}};
+    assert_true(hd_cause_find_ring(&cause, two, 2, hd_thread_id_of(1)));
     assert_string_equal(cause.detail, "deadlock: 1 -> 2 -> 1");
-    assert_true(hd_cause_find_ring(&cause, one, 1, 4));
+    assert_true(hd_cause_find_ring(&cause, one, 1, hd_thread_id_of(4)));
     assert_string_equal(cause.detail, "deadlock: the thread waits for a mutex that it has locked itself");
 }
 
 static void a_ring_longer_than_the_array_is_none(void **state) {
     (void)state;
     struct hd_waits_for edges[20];
-    for (int32_t i = 0; i < 20; i++) {
-        edges[i] = (struct hd_waits_for){i + 1, i == 19 ? 1 : i + 2};
+    for (uint64_t i = 0; i < 20; i++) {
+        edges[i] = (struct hd_waits_for){{i + 1}, {i == 19 ? 1 : i + 2}};
     }
     memset(&cause, 0, sizeof cause);
-    assert_false(hd_cause_find_ring(&cause, edges, 20, 1));
+    assert_false(hd_cause_find_ring(&cause, edges, 20, hd_thread_id_of(1)));
     assert_int_equal(cause.deadlock_count, 0);
 }
 

@@ -149,8 +149,8 @@ void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, cons
     enum hd_lock_kind kind = kind_of(ctx, c, frames, count);
     out->kind = (uint8_t)kind;
     out->ownable = is_ownable(kind);
-    out->owner_tid = hd_lock_owner_now(ctx, c, kind, false);
-    out->owned = out->owner_tid != 0;
+    out->owner = hd_thread_id_of(hd_lock_owner_now(ctx, c, kind, false));
+    out->owned = !hd_thread_id_is_none(out->owner);
     out->readers = kind == HD_LOCK_WRITE && !out->owned ? readers_of(ctx, c) : 0;
 }
 

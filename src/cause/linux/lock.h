@@ -12,7 +12,7 @@
 
 #include "cause/probe_context.h"
 
-/* Fills *out for a thread that is blocked in a futex call. The members address, joined_tid and gil stay
+/* Fills *out for a thread that is blocked in a futex call. The members address, joined and gil stay
  * unchanged; the caller sets them. */
 void hd_lock_find(struct hd_probe_context *ctx, const struct hd_capture *c, const struct hd_frame *frames,
                   uint32_t count, struct hd_lock_seen *out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cause/linux/pressure.h"
+#include "cause/pressure.h"
 
 #include <fcntl.h>
 
 #include "cause/linux/control_group.h"
 #include "os/linux/proc_files.h"
+#include "os/linux/proc_stat.h"
 #include "os/os.h"
 
 /* A control group of version 1 without a limit shows a larger number than this as its limit. */
@@ -68,4 +69,8 @@ void hd_pressure_memory(const struct hd_probe_context *ctx, uint64_t *used, uint
     uint64_t most = hd_control_group_number(ctx->memory_limit_fd, "");
     *limit = most < NO_LIMIT ? most : 0;
     *used = *limit != 0 ? hd_control_group_number(ctx->memory_used_fd, "") : 0;
+}
+
+uint64_t hd_pressure_major_faults(const struct hd_probe_context *ctx, hd_thread_id thread) {
+    return hd_proc_stat_major_faults(ctx->proc_fd, hd_thread_id_tid(thread));
 }

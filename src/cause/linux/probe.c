@@ -18,9 +18,9 @@
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
 #include "cause/linux/peer.h"
-#include "cause/linux/pressure.h"
 #include "cause/linux/reply_thread.h"
-#include "cause/linux/throttled.h"
+#include "cause/pressure.h"
+#include "cause/throttled.h"
 #include "cause/toolkit.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
@@ -34,16 +34,16 @@ void hd_probe_context_open(struct hd_probe_context *ctx) {
     ctx->pid = hd_os.get_pid();
 }
 
-void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid) {
-    hd_probe_context_init_other(ctx, modules, own_tid, (uint64_t)(uintptr_t)&getauxval);
+void hd_probe_context_init(struct hd_probe_context *ctx, struct hd_modules *modules, hd_thread_id own) {
+    hd_probe_context_init_other(ctx, modules, own, (uint64_t)(uintptr_t)&getauxval);
     hd_pressure_init(ctx);
 }
 
-void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, int own_tid,
+void hd_probe_context_init_other(struct hd_probe_context *ctx, struct hd_modules *modules, hd_thread_id own,
                                  uint64_t in_libc) {
     ctx->modules = modules;
     ctx->in_libc = in_libc;
-    hd_join_init(ctx, own_tid);
+    hd_join_init(ctx, hd_thread_id_tid(own));
     hd_throttled_init(ctx);
 }
 
@@ -133,7 +133,7 @@ static void find_lock(const struct sample *s, struct hd_probe *out) {
         out->evidence.kind = HD_EVIDENCE_LOCK;
         lock->address = c->syscall_args[0];
         hd_lock_find(s->ctx, c, s->frames, s->count, lock);
-        lock->joined_tid = hd_join_target(s->ctx, c);
+        lock->joined = hd_thread_id_of(hd_join_target(s->ctx, c));
         find_reply(s, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
         hd_descriptor_find(s->ctx->proc_fd, s->tid, (int)c->syscall_args[0], &out->evidence);
@@ -141,8 +141,9 @@ static void find_lock(const struct sample *s, struct hd_probe *out) {
     find_terminal_user(s, out);
 }
 
-void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
+void hd_probe_read(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
                    const struct hd_frame *frames, uint32_t count, uint64_t turn_ns, struct hd_probe *out) {
+    const int tid = hd_thread_id_tid(thread);
     const struct sample s = {ctx, tid, c, frames, count, turn_ns};
     *out = (struct hd_probe){.state = c->state, .syscall_nr = c->syscall_nr};
     if (c->syscall_nr == HD_SYSCALL_NONE) {
@@ -179,7 +180,30 @@ void hd_probe_read(struct hd_probe_context *ctx, int tid, const struct hd_captur
     find_process(&s, out);
 }
 
-bool hd_probe_file(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char path[64]) {
+void hd_probe_read_again(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
+                         uint64_t turn_ns, struct hd_probe *probe) {
+    struct hd_lock_seen *lock = &probe->evidence.lock;
+    if (hd_evidence_lock(probe)->ownable) {
+        int owner = hd_lock_owner_now(ctx, c, (enum hd_lock_kind)lock->kind, lock->owned);
+        lock->owner = hd_thread_id_of(owner);
+        lock->owned |= owner != 0;
+    }
+    if (probe->child.alive) {
+        struct hd_probe child = {.syscall_nr = probe->syscall_nr, .child.vforked = probe->child.vforked};
+        hd_child_find(ctx, hd_thread_id_tid(thread), turn_ns, &child);
+        probe->not_a_hang |= child.not_a_hang;
+    }
+}
+
+hd_thread_id hd_probe_awaited_thread(struct hd_probe_context *ctx, const struct hd_capture *c,
+                                     const struct hd_frame *frames, uint32_t count) {
+    int owner = hd_lock_owner(ctx, c, frames, count);
+    return hd_thread_id_of(owner != 0 ? owner : hd_join_target(ctx, c));
+}
+
+bool hd_probe_file(const struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
+                   char path[64]) {
+    const int tid = hd_thread_id_tid(thread);
     struct hd_probe e = {0};
     enum hd_wait wait = hd_syscall_wait(c->syscall_nr);
     if (wait == HD_WAIT_FILE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cause/linux/throttled.h"
+#include "cause/throttled.h"
 
 #include "cause/linux/control_group.h"
 #include "os/linux/proc_files.h"

@@ -214,15 +214,15 @@ static void make_nasty(struct made *m) {
 }
 
 static void make_deadlock(struct made *m) {
-    const int32_t tid = m->app.pid;
-    const struct hd_waits_for edges[] = {{tid, tid + 1}, {tid + 1, tid}};
+    const hd_thread_id thread = hd_thread_id_of(m->app.pid), next = hd_thread_id_of(m->app.pid + 1);
+    const struct hd_waits_for edges[] = {{thread, next}, {next, thread}};
     m->cause.kind = HD_CAUSE_LOCK;
     m->cause.lock_address = 0x1234560;
-    m->cause.lock_owner_tid = tid + 1;
+    m->cause.lock_owner = next;
     m->cause.syscall_nr = 202;
-    m->threads[0].waits_for_tid = tid + 1;
-    m->threads[1].waits_for_tid = tid;
-    hd_cause_find_ring(&m->cause, edges, 2, tid);
+    m->threads[0].waits_for = next;
+    m->threads[1].waits_for = thread;
+    hd_cause_find_ring(&m->cause, edges, 2, thread);
 }
 
 static bool make(struct made *m, const char *kind) {
