@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "control/instance.h"
+#include "os/environment.h"
 #include "os/linux/proc_files.h"
 #include "report/spool.h"
 
-extern char **environ;
-
 const char *hd_settings_environment(const char *name) {
     size_t n = strlen(name);
-    for (char **e = environ; e != NULL && *e != NULL; e++) {
+    for (char **e = hd_os_environment(); e != NULL && *e != NULL; e++) {
         if (strncmp(*e, name, n) == 0 && (*e)[n] == '=' && (*e)[n + 1] != '\0') {
             return *e + n + 1;
         }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A dylib may not name `environ`, which belongs to the executable.
+ */
+#include "os/environment.h"
+
+#include <crt_externs.h>
+
+char **hd_os_environment(void) {
+    return *_NSGetEnviron();
+}

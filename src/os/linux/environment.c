@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/environment.h"
+
+extern char **environ;
+
+char **hd_os_environment(void) {
+    return environ;
+}
