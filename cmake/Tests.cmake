@@ -129,12 +129,15 @@ function(hd_test kind name timeout)
   endif()
 endfunction()
 
+# Headers of Apple's frameworks, for the stand-ins of tests/support.
+set(apple_stand_ins tests/support/corefoundation tests/support/libdispatch)
+
 # hd_test_program(target file...): a program of the tests. It may use anything of the tree; what it does not use is
 # not linked.
 function(hd_test_program target)
   add_executable(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src ${apple_stand_ins})
   target_link_libraries(${target} PRIVATE
     hd_test_support $<TARGET_NAME_IF_EXISTS:hd_collector> $<TARGET_NAME_IF_EXISTS:hd_uploader>
     $<TARGET_NAME_IF_EXISTS:hd_cli> hd_recognise_static hd_macho hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
@@ -187,7 +190,7 @@ endif()
 add_link_options(${HANGDOG_EMULATED_LINK})
 hd_sources(support_sources tests/support/*.c)
 add_library(hd_test_support STATIC ${support_sources})
-target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src)
+target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src ${apple_stand_ins})
 target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka PkgConfig::libunwind)
 
 # Not under an emulator. To the kernel each thread there is the emulator: its calls, its registers, its memory.
