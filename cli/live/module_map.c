@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cli/base/path.h"
-#include "image/elf.h"
+#include "image/elf/elf.h"
 #include "os/os.h"
 
 #define FILES_MAX (1u << 20)

@@ -15,7 +15,7 @@
 
 #include "cli/base/path.h"
 #include "cli/reader/symbolicate.h"
-#include "image/elf_file.h"
+#include "image/elf/elf_file.h"
 
 #define NOTES_MAX 4096
 

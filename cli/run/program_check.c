@@ -19,7 +19,7 @@
 
 #include "cli/base/path.h"
 #include "cli/base/proc.h"
-#include "image/elf_file.h"
+#include "image/elf/elf_file.h"
 #include "image/libc_version.h"
 
 #define SCRIPTS_MAX 5  /* interpreters of interpreters: more the kernel does not follow */

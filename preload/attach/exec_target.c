@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "image/elf_file.h"
+#include "image/elf/elf_file.h"
 #include "image/libc_version.h"
 #include "os/os.h"
 

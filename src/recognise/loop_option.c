@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "image/file_symbol.h"
+
 static void copy_part(char to[HD_RECORD_STRING], const char *from, size_t n) {
     n = n < HD_RECORD_STRING ? n : HD_RECORD_STRING - 1;
     memcpy(to, from, n);

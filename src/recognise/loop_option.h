@@ -42,8 +42,4 @@ bool hd_loop_option_matches(struct hd_loop_option *o, struct hd_modules *m, cons
  * there is no such frame. */
 uint32_t hd_loop_option_caller(struct hd_modules *m, const struct hd_frame *frames, uint32_t count);
 
-/* Returns the address that the full symbol table of the file at `path` has for the function `name`. The load
- * bias is not added. 0: the table does not have the function, or the code cannot read the file. */
-uint64_t hd_file_symbol(const char *path, const char *name);
-
 #endif

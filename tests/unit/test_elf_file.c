@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "image/elf_file.h"
+#include "image/elf/elf_file.h"
 
 static int file_of(const void *bytes, size_t n) {
     int fd = memfd_create("file", MFD_CLOEXEC);

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "folder.h"
-#include "image/elf.h"
+#include "image/elf/elf.h"
 #include "image/modules.h"
 
 static struct hd_modules m;

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "image/file_symbol.h"
 #include "recognise/loop_option.h"
 
 #ifdef __clang__

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "image/elf.h"
+#include "image/elf/elf.h"
 #include "image/modules.h"
+#include "image/read_string.h"
 #include "os/linux/proc_text.h"
 #include "os/os.h"
 
@@ -68,13 +69,13 @@ void hd_image_program_path(char *path, size_t bytes) {
  * has only the loader's name. */
 static void library_path(const struct hd_memory *memory, uint64_t name, uint64_t at, char *path,
                          size_t bytes) {
-    (void)hd_elf_read_string(memory, name, path, bytes);
+    (void)hd_image_read_string(memory, name, path, bytes);
     if (path[0] == '/' && strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/fd/", 8) != 0) {
         return;
     }
     mapped_path(at, path, bytes);
     if (path[0] == 0) {
-        (void)hd_elf_read_string(memory, name, path, bytes);
+        (void)hd_image_read_string(memory, name, path, bytes);
     }
 }
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "image/elf.h"
+#include "image/elf/elf.h"
 #include "unwind/unwind.h"
 
 #define SHADOW_MAX 65536u

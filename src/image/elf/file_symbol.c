@@ -4,12 +4,12 @@
  * memory does not suffice: it has only exported functions, and a program exports few. The file may be
  * garbage, so the code checks each value and bounds each loop.
  */
-#include "recognise/loop_option.h"
+#include "image/file_symbol.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-#include "image/elf_file.h"
+#include "image/elf/elf_file.h"
 #include "os/os.h"
 
 /* The largest number of places in the file's table of symbol names that the code considers for one name. A

@@ -2,7 +2,7 @@
  *
  * ELF headers and notes of a module in memory. Worker: may run while a hang is on, no allocation.
  */
-#include "image/elf.h"
+#include "image/elf/elf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -10,34 +10,7 @@
 
 #define NOTES_BYTES_MAX 1024u
 #define HOLES_MAX (1u << 20) /* in a program; in larger ones something else may live */
-#define PAGE 4096u /* strings are read in pieces that do not cross one: what follows may not be mapped */
-
-int hd_elf_read_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n) {
-    size_t have = 0;
-    if (n == 0) {
-        return -EFAULT;
-    }
-    dst[0] = 0;
-    while (have < n - 1) {
-        size_t piece = PAGE - (size_t)((address + have) % PAGE);
-        if (piece > 256) {
-            piece = 256;
-        }
-        if (piece > n - 1 - have) {
-            piece = n - 1 - have;
-        }
-        if (!hd_memory_read(memory, address + have, dst + have, piece)) {
-            dst[have] = 0;
-            return have != 0 ? 0 : -EFAULT;
-        }
-        if (strnlen(dst + have, piece) < piece) {
-            return 0;
-        }
-        have += piece;
-    }
-    dst[have] = 0;
-    return 0;
-}
+#define PAGE 4096u
 
 /* The NT_GNU_BUILD_ID note among the notes at `at`. */
 static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes, uint64_t align,

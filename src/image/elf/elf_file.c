@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "image/elf_file.h"
+#include "image/elf/elf_file.h"
 
 #include <string.h>
 

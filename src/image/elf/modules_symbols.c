@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "image/elf.h"
+#include "image/elf/elf.h"
 
 #define DYNAMIC_ENTRIES_MAX 256u
 #define SYMBOLS_MAX (1u << 20) /* more are not looked at */

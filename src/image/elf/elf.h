@@ -23,7 +23,4 @@ int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m);
 void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count,
                           struct hd_module *m);
 
-/* Copies a string of memory, at most n - 1 bytes, always terminated. 0; -EFAULT: nothing could be read. */
-int hd_elf_read_string(const struct hd_memory *memory, uint64_t address, char *dst, size_t n);
-
 #endif
