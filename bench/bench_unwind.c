@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
 #include "unwind/unwind.h"
 
 #define ROUNDS 301

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "capture/linux/signal_handler.h"
+#include "capture/mailbox.h"
 #include "preload/attach/attach_state.h"
 #include "preload/interpose/real.h"
 

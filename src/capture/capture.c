@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/linux/method.h"
+#include "capture/method.h"
 #include "os/os.h"
 
 /* how long a sample repeats the capture methods while the thread is neither blocked nor certainly running */

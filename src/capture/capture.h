@@ -44,4 +44,9 @@ bool hd_capture_may_be_in_place(const struct hd_target *t);
  * ended; otherwise the error of reading the thread's files. On the thread that opened the target. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 
+/* Returns whether the capture shows the stack of a thread that waited in the kernel. */
+static inline bool hd_capture_shows_wait(const struct hd_capture *c) {
+    return c->way == HD_WAY_FROZEN || (c->way == HD_WAY_SUSPENDED && c->state != HD_RUN_RUNNING);
+}
+
 #endif

@@ -70,4 +70,9 @@ static inline uint64_t hd_mail_word(uint32_t sequence, enum hd_mail_phase phase)
     return (uint64_t)sequence << 2 | (uint64_t)phase;
 }
 
+/* The first function sets the calling thread's mailbox, and the second returns it. NULL: the thread has
+ * none. */
+void hd_capture_set_mailbox(struct hd_mailbox *m);
+struct hd_mailbox *hd_capture_own_mailbox(void);
+
 #endif

@@ -7,11 +7,10 @@
 #ifndef HD_TARGET_H
 #define HD_TARGET_H
 
-#include "capture/linux/signal_request.h"
-#include "capture/linux/stack_bounds.h"
-#include "capture/linux/thread_clock.h"
-#include "capture/linux/thread_files.h"
+#include "capture/arch/signal_request.h"
 #include "capture/mailbox.h"
+#include "capture/stack_bounds.h"
+#include "capture/thread_clock.h"
 
 struct hd_target;
 
@@ -80,7 +79,7 @@ struct hd_thread_waits {
     bool often;
 };
 
-/* The capture methods on Linux, in the order of a sample; capture/linux/method.h explains them. */
+/* The system's capture methods, in the order of a sample; linux/method.h and darwin/method.h explain them. */
 extern const struct hd_capture_method hd_methods[];
 
 /* The caller sets all members to zero. For a watched thread the caller then sets `watched`, `mailbox` and

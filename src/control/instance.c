@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "capture/linux/signal_handler.h"
 #include "capture/watched_thread.h"
 #include "crash/crash.h"
 #include "record/uuid.h"

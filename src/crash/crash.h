@@ -62,9 +62,5 @@ void hd_crash_written(void);
 
 extern struct hd_crash hd_crash;
 extern _Atomic uint32_t *_Atomic hd_crash_wake;
-/* Returns the action that the signal had before our handler was installed. NULL: the signal does not count as
- * a crash. */
-struct hd_kernel_action *hd_crash_before(int signal);
-void hd_crash_on_signal(int signal, void *info, void *context);
 
 #endif

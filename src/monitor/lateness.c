@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "monitor/lateness.h"
 
-#include "capture/linux/thread_clock.h"
-#include "os/linux/proc_text.h"
+#include "capture/thread_clock.h"
 
 /* when the lateness of looks adds up to this, the monitor reads its own scheduling statistics again */
 #define UNREAD_NS (5 * HD_NS_PER_MS)
@@ -10,35 +9,14 @@
 #define OWN_READ_NS (1 * HD_NS_PER_S)
 #define UNKNOWN (UINT64_MAX / 2) /* a sum of lateness that is not known */
 
-/* Returns whether this process may read memory by a system call. The signal handler does so to repair a
- * system call that our signal interrupted. */
-static bool may_read_memory(void) {
-    char byte, copy;
-    return hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&byte, &copy, 1) == 1;
-}
-
-/* Opens the monitor's files, and passes the number of the process's seccomp filters to src/capture. In the
- * preload, the runner has tried the signal handler's system calls under these filters. The library cannot
- * know which calls a filter forbids, so it passes HD_FILTERS_UNKNOWN if there is any filter. */
 void hd_lateness_open(struct hd_monitor *m) {
-    struct hd_thread_files own;
-    struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
-    (void)hd_thread_files_open(&own, hd_thread_id_self());
-    (void)hd_thread_files_status(&own, &status);
-    hd_capture_filters_are(status.filters == 0 || (m->run->settings.deferred && may_read_memory())
-                               ? status.filters
-                               : HD_FILTERS_UNKNOWN);
-    /* this file stays open; the kernel closes it when the monitor ends */
-    m->late.schedstat_fd = own.schedstat_fd;
-    own.schedstat_fd = -1;
-    hd_thread_files_close(&own);
+    hd_thread_clock_open_own(&m->late.own, m->run->settings.deferred);
     hd_lateness_is_unknown(m);
 }
 
 uint64_t hd_lateness_own_delay(struct hd_monitor *m) {
     struct hd_sched now;
-    const struct hd_thread_files own = {.schedstat_fd = m->late.schedstat_fd, .status_fd = -1};
-    if (hd_thread_clock_sched(&own, &now) != 0) {
+    if (hd_thread_clock_sched(&m->late.own, &now) != 0) {
         return 0;
     }
     uint64_t delay_ns = now.delay_ns - m->late.sched.delay_ns;

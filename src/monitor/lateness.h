@@ -11,8 +11,8 @@
 
 #define HD_LATE_NS (100 * HD_NS_PER_MS) /* if a look is later than this, the monitor finds out the reason */
 
-/* Opens the monitor's own files of /proc. The monitor calls it as it starts, because the program may change
- * its root folder later. */
+/* Opens the monitor's own scheduling statistics. The monitor calls it as it starts, because the program may
+ * change its root folder later. */
 void hd_lateness_open(struct hd_monitor *m);
 
 /* Returns how long the monitor has waited for a CPU since the last call. */

@@ -69,7 +69,7 @@ static void send(struct hd_monitor *m, struct hd_look_state *s, enum hd_message_
                                 .start_ticks = s->turn.start_ticks,
                                 .excluded_ns = s->turn.excluded_ns};
     hd_monitor_send_figures(m, head);
-    s->thread.blocked = taken->way == HD_WAY_FROZEN;
+    s->thread.blocked = hd_capture_shows_wait(taken);
     s->thread.sched = taken->sched;
     s->thread.sched_known = hd_sched_known(&taken->sched);
     hd_ring_commit(&m->run->channel.ring, sample_bytes(taken->in_place, taken->stack_bytes));

@@ -99,10 +99,10 @@ struct hd_lateness {
     uint64_t max_ns;     /* the greatest lateness of a look so far */
     /* for how long the last look waited for answers of threads, which makes the next look late */
     uint64_t overtime_ns;
-    int schedstat_fd;      /* the descriptor of the monitor's own `schedstat` in /proc */
-    struct hd_sched sched; /* the monitor's scheduling statistics, as last read */
-    uint64_t unread_ns;    /* the sum of lateness since `sched` was read */
-    uint64_t read_ns;      /* when `sched` was last read at a look that was not late */
+    struct hd_thread_files own; /* the monitor's own thread; stays open until the monitor ends */
+    struct hd_sched sched;      /* the monitor's scheduling statistics, as last read */
+    uint64_t unread_ns;         /* the sum of lateness since `sched` was read */
+    uint64_t read_ns;           /* when `sched` was last read at a look that was not late */
 };
 
 /* The state of parking, in which the monitor sleeps until a loop runs (monitor/park.c). */

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "capture/linux/signal_handler.h"
 #include "capture/watched_thread.h"
 #include "watch/futex.h"
 

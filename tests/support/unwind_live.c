@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
 #include "unwind_live.h"
 
 /* The end of the stack that `sp` is on. Also called in a handler: no stdio. */

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "capture/linux/thread_clock.h"
+#include "capture/thread_clock.h"
 #include "os/os.h"
 
 static int refused(int tid, uint64_t *ns) {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
 
 #if defined(__x86_64__)
 

@@ -3,10 +3,10 @@
  * The capture methods on Linux. To add one, write its function in a new file (method_kernel.c is the
  * shortest), and add its name to HD_METHODS. On the monitor or worker thread: no allocation, no lock.
  */
-#ifndef HD_METHOD_H
-#define HD_METHOD_H
+#ifndef HD_LINUX_METHOD_H
+#define HD_LINUX_METHOD_H
 
-#include "capture/target.h"
+#include "capture/method.h"
 
 /* A sample tries the methods in this order, and the last one once all others have failed.
  *
@@ -25,18 +25,5 @@
 #define HD_METHOD_TAKE(name) int hd_method_##name(struct hd_target *t, struct hd_capture *out);
 HD_METHODS(HD_METHOD_TAKE)
 #undef HD_METHOD_TAKE
-
-/* Starts an attempt to take a sample: stores the time and the thread's statistics in *out, and clears all
- * other members. Returns 0, or the error of reading the statistics. */
-int hd_method_begin_attempt(struct hd_target *t, struct hd_capture *out);
-/* Clears all members of *out except at_ns and sched. */
-void hd_method_reset(struct hd_capture *out);
-/* Starts an attempt to take a sample, and tries only still and frozen. Returns one of the results that
- * struct hd_capture_method explains. */
-int hd_method_read_in_place(struct hd_target *t, struct hd_capture *out);
-
-/* Takes an answer that came after hd_method_signalled had returned. Returns 0, or -EAGAIN if no answer has
- * come yet. */
-int hd_method_signalled_late(struct hd_target *t, struct hd_capture *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
 #include "capture/linux/method.h"
 #include "os/os.h"
 

@@ -10,15 +10,12 @@
 #include <signal.h>
 #include <sys/uio.h>
 
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
+#include "capture/linux/own_mailbox.h"
 #include "capture/linux/restartable.h"
 #include "capture/linux/signal_handler.h"
 #include "os/linux/syscall.h"
 #include "os/ticks.h"
-
-/* In the initial-exec model the first access to a thread-local variable does not allocate, so the handler may
- * access it. */
-static __thread struct hd_mailbox *volatile own_mailbox __attribute__((tls_model("initial-exec")));
 
 #if defined(__x86_64__)
 /* The restorer has the same instruction bytes as libc's, because debuggers and unwinders recognise a signal's
@@ -49,14 +46,6 @@ __asm__(".text\n"
 #endif
 
 const uint32_t *hd_capture_alive;
-
-void hd_capture_set_mailbox(struct hd_mailbox *m) {
-    own_mailbox = m;
-}
-
-struct hd_mailbox *hd_capture_own_mailbox(void) {
-    return own_mailbox;
-}
 
 static long own_memory(long call, uint64_t addr, void *buf, size_t n) {
     struct iovec local = {.iov_base = buf, .iov_len = n};
@@ -245,7 +234,7 @@ static void leave_to_child(int signal) {
 void hd_capture_on_signal(int signal, void *info, void *context) {
     uint64_t begin = hd_ticks_read();
     const siginfo_t *why = info;
-    struct hd_mailbox *m = own_mailbox;
+    struct hd_mailbox *m = hd_mailbox_own;
     bool answer = false;
     uint32_t sequence = 0;
     /* At RLIMIT_SIGPENDING the kernel drops the request's number, which our signal carries. A signal

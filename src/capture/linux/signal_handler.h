@@ -14,11 +14,6 @@ extern const uint32_t *hd_capture_alive;
 void hd_capture_on_signal(int signal, void *info, void *context);
 void hd_capture_restorer(void);
 
-/* The first function sets the calling thread's mailbox, and the second returns it. NULL: the thread has
- * none. */
-void hd_capture_set_mailbox(struct hd_mailbox *m);
-struct hd_mailbox *hd_capture_own_mailbox(void);
-
 /* The kernel's own struct sigaction, which is the same on each CPU that we support. */
 struct hd_kernel_action {
     void *handler;

@@ -19,8 +19,8 @@
 #ifndef HD_SIGNAL_REQUEST_H
 #define HD_SIGNAL_REQUEST_H
 
-#include "capture/linux/stack_bounds.h"
 #include "capture/mailbox.h"
+#include "capture/stack_bounds.h"
 
 /* One instant by both clocks: the CPU's tick counter and CLOCK_MONOTONIC. */
 struct hd_instant {

@@ -2,7 +2,7 @@
  *
  * Finds the bounds of a watched thread's own stack. On the monitor thread: no allocation, no lock.
  */
-#include "capture/linux/stack_bounds.h"
+#include "capture/stack_bounds.h"
 
 #include "os/os.h"
 

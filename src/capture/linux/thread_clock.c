@@ -3,9 +3,12 @@
  * Reads a thread's scheduling statistics: from schedstat or, without that file, from the thread's CPU clock
  * and its number of context switches.
  */
-#include "capture/linux/thread_clock.h"
+#include "capture/thread_clock.h"
 
 #include <errno.h>
+
+#include "capture/linux/signal_request.h"
+#include "os/os.h"
 
 /* Reads the thread's scheduling statistics. Returns what they prove (enum hd_clock_proves), or an error. */
 static int read_sched(const struct hd_thread_files *f, struct hd_sched *out) {
@@ -49,4 +52,25 @@ void hd_thread_clock_refresh(const struct hd_thread_files *f, struct hd_sched *s
          * clock may stop while a hypervisor takes the CPU away. */
         sched->cpu_ns = cpu_ns;
     }
+}
+
+/* Returns whether this process may read memory by a system call. The signal handler does so to repair a
+ * system call that our signal interrupted. */
+static bool may_read_memory(void) {
+    char byte, copy;
+    return hd_os.read_memory(hd_os.get_pid(), (uint64_t)(uintptr_t)&byte, &copy, 1) == 1;
+}
+
+/* The library cannot know which system calls a filter forbids. So it passes HD_FILTERS_UNKNOWN if there is
+ * any filter. */
+void hd_thread_clock_open_own(struct hd_thread_files *own, bool calls_tried) {
+    struct hd_proc_status status = {.filters = HD_FILTERS_UNKNOWN};
+    (void)hd_thread_files_open(own, hd_thread_id_self());
+    (void)hd_thread_files_status(own, &status);
+    hd_capture_filters_are(status.filters == 0 || (calls_tried && may_read_memory()) ? status.filters
+                                                                                     : HD_FILTERS_UNKNOWN);
+    int schedstat_fd = own->schedstat_fd;
+    own->schedstat_fd = -1;
+    hd_thread_files_close(own);
+    own->schedstat_fd = schedstat_fd;
 }

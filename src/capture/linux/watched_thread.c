@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
 #include "capture/linux/signal_handler.h"
 #include "capture/linux/signal_request.h"
 #include "os/os.h"

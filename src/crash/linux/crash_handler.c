@@ -7,9 +7,10 @@
 #include <signal.h>
 #include <time.h>
 
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
 #include "capture/linux/signal_handler.h"
 #include "crash/crash.h"
+#include "crash/linux/crash_handler.h"
 #include "os/linux/syscall.h"
 
 #define FUTEX_WAIT_PRIVATE 128

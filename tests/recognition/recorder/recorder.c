@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "capture/arch/machine.h"
+#include "capture/arch/linux_context.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "recognise/known_functions.h"

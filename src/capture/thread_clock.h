@@ -7,7 +7,7 @@
 #define HD_THREAD_CLOCK_H
 
 #include "base/types.h"
-#include "capture/linux/thread_files.h"
+#include "capture/arch/thread_files.h"
 
 enum hd_clock_proves {
     HD_CLOCK_NOTHING, /* the scheduling statistics are not available */
@@ -28,6 +28,12 @@ struct hd_thread_clock {
  * cpu_ns comes from the thread's CPU clock, and delay_ns is 0. */
 int hd_thread_clock_read(const struct hd_thread_files *f, struct hd_thread_clock *out);
 int hd_thread_clock_sched(const struct hd_thread_files *f, struct hd_sched *out);
+
+/* Opens the scheduling statistics of the calling thread, which is the monitor. On Linux the function also
+ * passes the number of the process's seccomp filters to the signal handler. `calls_tried`: the runner has
+ * tried the handler's system calls under these filters. The descriptor stays open: the kernel closes it when
+ * the monitor ends. */
+void hd_thread_clock_open_own(struct hd_thread_files *own, bool calls_tried);
 
 static inline bool hd_thread_clock_same(const struct hd_sched *a, const struct hd_sched *b) {
     return a->slices == b->slices && a->cpu_ns == b->cpu_ns && a->delay_ns == b->delay_ns;

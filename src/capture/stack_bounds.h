@@ -5,7 +5,7 @@
 #ifndef HD_STACK_BOUNDS_H
 #define HD_STACK_BOUNDS_H
 
-#include "capture/linux/thread_files.h"
+#include "capture/arch/thread_files.h"
 #include "capture/mailbox.h"
 
 struct hd_stack_bounds {
