@@ -26,6 +26,7 @@
 #include "cli/reader/symbolicate.h"
 #include "namer/jail.h"
 #include "namer/look_up.h"
+#include "symbolizer/macho_file.h"
 
 #define REPORT_MAX ((size_t)64 << 20)
 #define FIRST_BYTES ((size_t)256 << 10)
@@ -177,8 +178,10 @@ static const char *fault_of(const struct check *c, struct symbolizer *s) {
     struct symbol found[SYMBOLS_MAX];
     Elf64_Ehdr head;
     const char *reason = NULL;
-    if (pread(c->fd, &head, sizeof head, 0) != (ssize_t)sizeof head || is_cut(c->fd, &head)) {
-        return "it is no ELF file, or its end is missing";
+    if (macho_file_is(c->fd)) {
+        head.e_entry = 0;
+    } else if (pread(c->fd, &head, sizeof head, 0) != (ssize_t)sizeof head || is_cut(c->fd, &head)) {
+        return "it is no ELF and no Mach-O file, or its end is missing";
     }
     const struct symbol_query q = {.path = "/file", .build_id = c->build_id, .offset = head.e_entry};
     symbolizer_resolve(s, &q, found, &reason);

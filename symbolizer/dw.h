@@ -6,7 +6,9 @@
 #define SYMBOLIZER_DW_H
 
 #include "symbolizer/answers.h"
+#include "symbolizer/macho_file.h"
 #include "symbolizer/string_pool.h"
+#include "symbolizer/symbol_folders.h"
 #include "symbolizer/symbolizer.h"
 
 #include <elfutils/libdw.h>
@@ -22,11 +24,13 @@ struct unit_range {
 struct module {
     struct module *next;
     char *path, *build_id; /* build_id NULL: none */
+    char *file;            /* that is opened: `path`, or a file of symbols for it */
     int64_t changed_s;     /* its file, or the name of it, was last; 0: it is no file */
     Dwfl *dwfl;            /* NULL: cannot be read, and `reason` says why */
     Dwfl_Module *module;
-    Dwarf_Addr bias; /* libdwfl's addresses less the file's own */
-    char *place;     /* without links; NULL: not looked for */
+    struct macho_file macho; /* the memory that libdwfl reads, if the file is a Mach-O file */
+    Dwarf_Addr bias;         /* libdwfl's addresses less the file's own */
+    char *place;             /* without links; NULL: not looked for */
     const char *reason;
     uid_t owner;              /* of the reports that it is looked up for */
     struct remote *remote;    /* reads the file in this process's place; NULL: this one does */
@@ -41,6 +45,7 @@ struct symbolizer {
     struct module *modules;
     struct strings strings;
     char *debug_path;
+    struct symbol_folders *folders; /* NULL: the user named none */
     int (*open)(void *arg, const char *path, unsigned which);
     void *open_arg;
     char *worker;

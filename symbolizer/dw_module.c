@@ -78,14 +78,14 @@ static int open_file(struct symbolizer *s, struct module *m, unsigned which) {
         m->reason = vdso < 0 ? "it is the kernel's" : NULL;
         return vdso;
     }
-    if (m->path[0] != '/') {
+    if (m->file[0] != '/') {
         m->reason = "it is no file";
         return -1;
     }
     if (s->open != NULL) {
         return open_given(s, m, which);
     }
-    int fd = regular_file_open(m->path, &st);
+    int fd = regular_file_open(m->file, &st);
     if (fd < 0) {
         m->reason = errno == 0 ? "it is no ordinary file"
                                : keep_reason(s, "its file cannot be opened", strerror(errno));
@@ -121,6 +121,27 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     return true;
 }
 
+/* Gives the file to libdwfl. Closes `fd`, or libdwfl does later. */
+static void report_file(struct symbolizer *s, struct module *m, int fd) {
+    const char *place = m->place != NULL ? m->place : m->file; /* a link may be exchanged meanwhile */
+    if (!macho_file_is(fd)) {
+        m->module = dwfl_report_elf(m->dwfl, place, place, fd, 0, false); /* takes fd on success */
+    } else {
+        m->reason = macho_file_map(&m->macho, fd, m->build_id);
+        m->module = m->reason != NULL
+                        ? NULL
+                        : dwfl_report_offline_memory(m->dwfl, place, place, m->macho.elf, m->macho.bytes);
+        close(fd);
+        fd = -1;
+    }
+    if (m->module == NULL && m->reason == NULL) {
+        m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
+    }
+    if (m->module == NULL && fd >= 0) {
+        close(fd);
+    }
+}
+
 /* False: there is no such file. */
 static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
     void **data;
@@ -136,12 +157,8 @@ static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
         return true;
     }
     dwfl_report_begin(m->dwfl);
-    const char *place = m->place != NULL ? m->place : m->path;        /* a link may be exchanged meanwhile */
-    m->module = dwfl_report_elf(m->dwfl, place, place, fd, 0, false); /* takes fd on success */
-    if (m->module == NULL) {
-        m->reason = keep_reason(s, "its file cannot be read", dwfl_errmsg(-1));
-        close(fd);
-    } else {
+    report_file(s, m, fd);
+    if (m->module != NULL) {
         dwfl_module_info(m->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
         *data = m; /* the callbacks', which what follows may call */
         if (dwfl_report_end(m->dwfl, NULL, NULL) != 0 || dwfl_module_getelf(m->module, &m->bias) == NULL) {
@@ -154,12 +171,55 @@ static bool open_which(struct symbolizer *s, struct module *m, unsigned which) {
     if (m->reason != NULL) {
         dwfl_end(m->dwfl);
         m->dwfl = NULL;
+        macho_file_unmap(&m->macho);
     }
     return true;
 }
 
+/* Takes a file of symbols in place of the module's own. False: it is not the very one. */
+static bool open_symbols(struct symbolizer *s, struct module *m, const char *path) {
+    free(m->file);
+    m->file = path != NULL ? strdup(path) : NULL;
+    if (m->file != NULL) {
+        open_which(s, m, 0);
+    }
+    return m->file != NULL && m->reason == NULL;
+}
+
+/* Programs of Apple's systems have their debug information in a dSYM bundle: in a folder that the user names,
+ * or next to the program. */
+static bool open_dsym(struct symbolizer *s, struct module *m) {
+    const char *path, *base = strrchr(m->path, '/');
+    char *next;
+    if (m->build_id == NULL || strlen(m->build_id) + 1 != MACHO_UUID_TEXT || s->open != NULL ||
+        base == NULL) {
+        return false;
+    }
+    for (unsigned i = 0;
+         s->folders != NULL && (path = symbol_folders_find(s->folders, m->build_id, i)) != NULL; i++) {
+        if (open_symbols(s, m, path)) {
+            return true;
+        }
+    }
+    if (asprintf(&next, "%s.dSYM/Contents/Resources/DWARF%s", m->path, base) < 0) {
+        return false;
+    }
+    bool opened = open_symbols(s, m, next);
+    free(next);
+    return opened;
+}
+
 /* The first file that is the very one; else why the first is not. */
 static void open_module(struct symbolizer *s, struct module *m) {
+    if (open_dsym(s, m)) {
+        return;
+    }
+    free(m->file);
+    m->file = strdup(m->path);
+    if (m->file == NULL) {
+        m->reason = "out of memory";
+        return;
+    }
     bool more = open_which(s, m, 0) && s->open != NULL;
     const char *first = m->reason;
     for (unsigned which = 1; more && m->reason != NULL; which++) {
@@ -202,9 +262,11 @@ void dw_modules_free(struct symbolizer *s) {
         if (m->dwfl != NULL) {
             dwfl_end(m->dwfl);
         }
+        macho_file_unmap(&m->macho);
         answers_free(&m->answers);
         free(m->range);
         free(m->path);
+        free(m->file);
         free(m->place);
         free(m->build_id);
         free(m);

@@ -59,7 +59,7 @@ bool remote_may_read_here(const struct symbolizer *s, struct module *m, const st
         return false;
     }
     free(m->place);
-    m->place = realpath(m->path, NULL);
+    m->place = realpath(m->file, NULL);
     return m->place != NULL && stat(m->place, &there) == 0 && there.st_dev == st->st_dev &&
            there.st_ino == st->st_ino && is_trusted_place(m->place);
 }
@@ -150,14 +150,14 @@ void remotes_free(struct symbolizer *s) {
 static bool send_query(const struct remote *r, const struct module *m, const struct symbol_query *q,
                        uint64_t addr) {
     static struct remote_query query; /* symbolizers are of one thread */
-    size_t path = strlen(m->path), id = m->build_id != NULL ? strlen(m->build_id) : 0;
+    size_t path = strlen(m->file), id = m->build_id != NULL ? strlen(m->build_id) : 0;
     size_t bytes = offsetof(struct remote_query, text) + path + id;
     query.addr = addr;
     query.start = q->start;
     query.ran_s = q->ran_s;
     query.path_bytes = (uint32_t)path;
     query.build_id_bytes = (uint32_t)id;
-    memcpy(query.text, m->path, path);
+    memcpy(query.text, m->file, path);
     if (id != 0) {
         memcpy(query.text + path, m->build_id, id);
     }
@@ -259,7 +259,7 @@ int remote_resolve(struct symbolizer *s, struct module *m, const struct symbol_q
     bool late = false;
     int error;
     *reason = NULL;
-    if (r->deaths >= DEATHS_MAX || strlen(m->path) >= PATH_MAX) {
+    if (r->deaths >= DEATHS_MAX || strlen(m->file) >= PATH_MAX) {
         *reason = m->reason = "other files of its owner ended the look-up";
         return 0;
     }

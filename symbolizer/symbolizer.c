@@ -241,8 +241,10 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
     }
     s->owner = geteuid();
     if ((o->debug_path != NULL && (s->debug_path = strdup(o->debug_path)) == NULL) ||
-        (o->worker != NULL && (s->worker = strdup(o->worker)) == NULL)) {
+        (o->worker != NULL && (s->worker = strdup(o->worker)) == NULL) ||
+        (o->symbols != NULL && (s->folders = symbol_folders_open(o->symbols)) == NULL)) {
         free(s->debug_path);
+        free(s->worker);
         free(s);
         return NULL;
     }
@@ -263,6 +265,7 @@ void symbolizer_destroy(struct symbolizer *s) {
     }
     dw_modules_free(s);
     remotes_free(s);
+    symbol_folders_close(s->folders);
     strings_free(&s->strings);
     free(s->debug_path);
     free(s->worker);

@@ -17,6 +17,9 @@ struct symbolizer_options {
     /* Folders of separate debug files, as in elfutils and gdb: colon-separated; NULL:
      * ":.debug:/usr/lib/debug". */
     const char *debug_path;
+    /* Folders of files with symbols for programs of Apple's systems, such as dSYM bundles: colon-separated. A
+     * file's UUID selects it. NULL: none. */
+    const char *symbols;
     /* Query the servers of $DEBUGINFOD_URLS too, which may take long. */
     bool debuginfod;
     /* Opens candidate number `which` for a module's file, by the path in the report; -1: no further one. The

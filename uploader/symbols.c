@@ -4,6 +4,7 @@
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -21,6 +22,7 @@
 #include "cli/base/options.h"
 #include "cli/commands.h"
 #include "cli/fleet/fleet.h"
+#include "symbolizer/macho_file.h"
 #include "uploader/given.h"
 #include "uploader/send.h"
 
@@ -47,7 +49,7 @@ static const char *read_elf(struct debug_file *f) {
     Elf *elf = elf_begin(f->fd, ELF_C_READ, NULL);
     const void *id = NULL;
     ssize_t bytes = elf != NULL && elf_kind(elf) == ELF_K_ELF ? dwelf_elf_gnu_build_id(elf, &id) : -1;
-    const char *lacks = bytes < 0                                               ? "it is no ELF file"
+    const char *lacks = bytes < 0 ? "it is no ELF and no Mach-O file"
                         : bytes == 0 || 2 * (size_t)bytes >= sizeof f->build_id ? "it has no build-id"
                         : !has_names(elf) ? "it has no symbols and no debug information"
                                           : NULL;
@@ -58,16 +60,35 @@ static const char *read_elf(struct debug_file *f) {
     return lacks;
 }
 
-bool symbols_open_file(const char *path, struct debug_file *out, struct problem *why) {
+/* The same, of program `number` of a Mach-O file. */
+static const char *read_macho(struct debug_file *f, unsigned number, bool *more) {
+    struct macho_program programs[MACHO_SLICES_MAX];
+    unsigned n = macho_file_programs(f->fd, programs);
+    *more = number + 1 < n;
+    if (number >= n) {
+        return "its load commands are broken";
+    }
+    const struct macho_program *one = &programs[number];
+    snprintf(f->build_id, sizeof f->build_id, "%s", one->uuid);
+    f->offset = (int64_t)one->offset;
+    f->bytes = (int64_t)one->bytes;
+    return one->uuid[0] == '\0' ? "it has no UUID"
+           : !one->has_names    ? "it has no symbols and no debug information"
+                                : NULL;
+}
+
+bool symbols_open_file(const char *path, unsigned number, struct debug_file *out, bool *more,
+                       struct problem *why) {
     struct stat st;
+    *more = false;
     *out = (struct debug_file){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
     if (out->fd < 0 || fstat(out->fd, &st) != 0) {
         error_set(why, "cannot send %s: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         error_set(why, "cannot send %s: it is no regular file", path);
     } else {
-        const char *lacks = read_elf(out);
         out->bytes = st.st_size;
+        const char *lacks = macho_file_is(out->fd) ? read_macho(out, number, more) : read_elf(out);
         if (lacks == NULL) {
             return true;
         }
@@ -147,7 +168,9 @@ static bool send_file(struct sender *s, const struct symbols_options *o, const c
     }
     while (well && !there.whole) {
         int64_t before = there.bytes;
-        ssize_t n = pread(f->fd, piece, PIECE_BYTES, before);
+        int64_t rest = f->bytes - before;
+        size_t want = rest < (int64_t)PIECE_BYTES ? (size_t)(rest > 0 ? rest : 0) : PIECE_BYTES;
+        ssize_t n = pread(f->fd, piece, want, f->offset + before);
         if (n <= 0) {
             error_set(why, "cannot read %s: %s", path, n < 0 ? strerror(errno) : "it became shorter");
             well = false;
@@ -165,10 +188,11 @@ static bool send_file(struct sender *s, const struct symbols_options *o, const c
     return well;
 }
 
-static bool send_path(struct sender *s, const struct symbols_options *o, const char *path) {
+static bool send_program(struct sender *s, const struct symbols_options *o, const char *path, unsigned number,
+                         bool *more) {
     struct debug_file f;
     struct problem why;
-    bool sent = symbols_open_file(path, &f, &why);
+    bool sent = symbols_open_file(path, number, &f, more, &why);
     if (sent) {
         sent = send_file(s, o, path, &f, &why);
         close(f.fd);
@@ -179,6 +203,49 @@ static bool send_path(struct sender *s, const struct symbols_options *o, const c
         fprintf(stderr, "hangdog: %s: the collector has it, as %s\n", path, f.build_id);
     }
     return sent;
+}
+
+static bool send_programs(struct sender *s, const struct symbols_options *o, const char *path) {
+    bool all = true, more = true;
+    for (unsigned i = 0; more; i++) {
+        all = send_program(s, o, path, i, &more) && all;
+    }
+    return all;
+}
+
+/* A folder is a dSYM bundle, or has some: the Mach-O files below it are sent. */
+static bool send_folder(struct sender *s, const struct symbols_options *o, const char *path) {
+    char *names[] = {(char *)(uintptr_t)path, NULL};
+    FTS *tree = fts_open(names, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+    FTSENT *entry;
+    bool all = true;
+    size_t found = 0;
+    while (tree != NULL && (entry = fts_read(tree)) != NULL) {
+        int fd = entry->fts_info == FTS_F
+                     ? open(entry->fts_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+                     : -1;
+        if (fd < 0) {
+            continue;
+        }
+        bool is_macho = macho_file_is(fd);
+        close(fd);
+        if (is_macho) {
+            found++;
+            all = send_programs(s, o, entry->fts_path) && all;
+        }
+    }
+    if (tree != NULL) {
+        fts_close(tree);
+    }
+    if (found == 0) {
+        print_error("cannot send %s: no Mach-O file is in this folder", path);
+    }
+    return found != 0 && all;
+}
+
+static bool send_path(struct sender *s, const struct symbols_options *o, const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? send_folder(s, o, path) : send_programs(s, o, path);
 }
 
 int symbols_main(int argc, char **argv, const volatile sig_atomic_t *stop) {

@@ -14,14 +14,16 @@
 /* `hangdog upload-symbols`: the exit status. `stop` ends a transfer once it is not 0. */
 int symbols_main(int argc, char **argv, const volatile sig_atomic_t *stop);
 
-/* An ELF file with debug information. */
+/* A program with names: a whole ELF or Mach-O file, or a part of a Mach-O file for several CPUs. */
 struct debug_file {
     int fd;
-    int64_t bytes;
-    char build_id[65]; /* lower-case hex */
+    int64_t offset, bytes; /* in the file */
+    char build_id[65];     /* lower-case hex */
 };
 
-/* False, and why: not such a file. Else the caller closes `fd`. */
-bool symbols_open_file(const char *path, struct debug_file *out, struct problem *why);
+/* Lists the programs of a file, of which the first one has the number 0. False, and why: not such a file, or
+ * it has no program of this number. Else the caller closes `fd`. *more: the file has a further one. */
+bool symbols_open_file(const char *path, unsigned number, struct debug_file *out, bool *more,
+                       struct problem *why);
 
 #endif

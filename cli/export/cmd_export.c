@@ -17,6 +17,7 @@
 #include "cli/export/select.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/send_options.h"
+#include "cli/reader/symbols_option.h"
 
 static int cmd_export(int argc, char **argv);
 
@@ -62,6 +63,7 @@ static const struct command_option export_options[] = {
          "in the spool. Sentry stores a report once, however often it comes."},
     OPTION_RETRIES(export_options, "with --send: "),
     OPTION_CA(export_options, "with --send: "),
+    OPTION_SYMBOLS(export_options, symbols),
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      TO(no_symbols),
@@ -83,6 +85,7 @@ const struct command command_export = {
         "is each one of the spool.\n\n"
         "Weights are times. The watched thread has its samples; each other thread has one stack, which counts for one "
         "interval between samples. Functions have the names that hangdog show prints.\n\n",
+    .environment = SYMBOLS_ENVIRONMENT,
     .deep = true,
     .operand = COMPLETE_REPORT,
     .options = export_options,

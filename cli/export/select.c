@@ -16,6 +16,7 @@
 #include "cli/reader/report_load.h"
 #include "cli/reader/report_pick.h"
 #include "cli/reader/symbolicate.h"
+#include "cli/reader/symbols_option.h"
 #include "cli/render/cmd_list.h"
 
 #define FORMATS_BYTES 160
@@ -118,8 +119,8 @@ json_t *export_select(const struct export_options *o, char **named, int count, i
         moment_write(s.since, from);
     }
     if (!o->no_symbols && !export_is_of_spool(o)) {
-        s.symbolizer =
-            symbolizer_create(&(struct symbolizer_options){.debuginfod = true, .worker = libexec_look_up()});
+        s.symbolizer = symbolizer_create(&(struct symbolizer_options){
+            .debuginfod = true, .worker = libexec_look_up(), .symbols = symbols_folders(o->symbols)});
     }
     for (int i = 0; i < count; i++) {
         add_named(&s, named[i]);

@@ -16,6 +16,7 @@ struct export_options {
     const char *send;   /* NULL: print */
     const char *ca;
     long retries;
+    const char *symbols;
     bool all, no_symbols;
 };
 

@@ -25,10 +25,13 @@ const struct command command_upload_symbols = {
     .about = "Send debug files to a collector, which names its reports by them",
     .usage = "--to URL [OPTIONS] FILE...",
     .example = {{"upload-symbols --to http://[::1]:8437 shop", "a program with symbols"},
-                {"upload-symbols --to https://a.org *.debug", "what strip took out"}},
+                {"upload-symbols --to https://a.org *.debug", "what strip took out"},
+                {"upload-symbols --to https://a.org App.dSYM", "a program of Apple's systems"}},
     .description =
         "A debug file is a program or a library that was not stripped, or what objcopy --only-keep-debug took out of one. "
         "The collector finds it by its build-id, so its name and folder do not matter.\n\n"
+        "For programs of Apple's systems it is a dSYM bundle, a folder with some, or a Mach-O file. The UUID is the "
+        "build-id. A file for several CPUs goes out as several files.\n\n"
         "The file goes out in compressed pieces. The next call continues one that was stopped. Reports that came before get "
         "their names, too.\n\n",
     .environment = "HANGDOG_COLLECTOR\tthe same as --to\n"

@@ -24,6 +24,7 @@
 #include "cli/reader/report_version.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/symbolicate.h"
+#include "cli/reader/symbols_option.h"
 
 #define END_MIN 6
 
@@ -211,8 +212,10 @@ int summaries_read(const struct command *c, const struct summary_options *o, str
         return error_print(&why);
     }
     memory_keep_to_room(); /* a text that is no report takes fifty times its size until that is known */
-    out->symbolizer =
-        o->no_symbols ? NULL : symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
+    out->symbolizer = o->no_symbols
+                          ? NULL
+                          : symbolizer_create(&(struct symbolizer_options){
+                                .worker = libexec_look_up(), .symbols = symbols_folders(o->symbols)});
     out->rows = json_array();
     out->apps = json_object();
     out->named = json_object();

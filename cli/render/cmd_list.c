@@ -14,6 +14,7 @@
 #include "cli/reader/groups.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
+#include "cli/reader/symbols_option.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
 #include "cli/render/table.h"
@@ -80,6 +81,7 @@ static const struct command_option list_options[] = {
          "Else hangs of one run that are alike are one row, with their number in column N, the time of the last "
          "one, and the longest duration."},
     {.name = "json", .kind = OPTION_FLAG, TO(json), .help = "a JSON array, for programs"},
+    OPTION_SYMBOLS(options, read.symbols),
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      TO(read.no_symbols),
@@ -113,6 +115,7 @@ const struct command command_list = {
         "report.\n\n"
         "On a terminal long functions are shortened to the width, then apps. Elsewhere nothing is cut, there is no "
         "header, and times have their dates.\n\n",
+    .environment = SYMBOLS_ENVIRONMENT,
     .instead = {{.option = "group", .command = "hangdog stats"},
                 {.option = "limit", .command = "hangdog list -n"}},
     .deep = true,

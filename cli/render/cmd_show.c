@@ -12,6 +12,7 @@
 #include "cli/reader/report_load.h"
 #include "cli/reader/report_pick.h"
 #include "cli/reader/symbolicate.h"
+#include "cli/reader/symbols_option.h"
 #include "cli/render/cmd_list.h"
 #include "cli/render/html_page.h"
 #include "cli/render/render.h"
@@ -85,6 +86,7 @@ static int cmd_show(int argc, char **argv);
 struct options {
     const char *spool; /* NULL: those of every app */
     const char *html;  /* NULL: no file for a browser */
+    const char *symbols;
     bool json, threads, all_frames, no_symbols;
 };
 
@@ -110,6 +112,7 @@ static const struct command_option show_options[] = {
      .more = "The file has everything in it: it needs no server, and loads nothing.",
      .completion = COMPLETE_FILE},
 #endif
+    OPTION_SYMBOLS(options, symbols),
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, no_symbols),
@@ -145,6 +148,7 @@ const struct command command_show = {
         "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. The functions of Python 3.8 to "
         "3.14 and node 18 to 24 need nothing.\n\n",
 #ifndef HAS_REPORT_PAGE
+    .environment = SYMBOLS_ENVIRONMENT,
     .instead = {{.option = "html",
                  .command = "make dashboard && sudo make install",
                  .lacks =
@@ -261,9 +265,11 @@ static int print_trace(const json_t *trace, const struct render_options *render)
 static int show_trace(json_t *trace, const struct options *o) {
     struct render_options render = {.colour = render_wants_colour(stdout), .width = render_width(stdout)};
     memory_keep_to_room();
-    struct symbolizer *symbolizer = o->no_symbols ? NULL
-                                                  : symbolizer_create(&(struct symbolizer_options){
-                                                        .debuginfod = true, .worker = libexec_look_up()});
+    struct symbolizer *symbolizer =
+        o->no_symbols
+            ? NULL
+            : symbolizer_create(&(struct symbolizer_options){
+                  .debuginfod = true, .worker = libexec_look_up(), .symbols = symbols_folders(o->symbols)});
     if (symbolizer != NULL) {
         json_t *stack = json_pack("{s:O}", "frames", json_object_get(trace, "calls"));
         json_object_set_new(trace, "hot_stack", stack);
@@ -298,8 +304,8 @@ static int cmd_show(int argc, char **argv) {
     struct symbolizer *symbolizer = NULL;
     if (!o.no_symbols) {
         memory_keep_to_room(); /* hangdog may run in the program's container */
-        symbolizer =
-            symbolizer_create(&(struct symbolizer_options){.debuginfod = true, .worker = libexec_look_up()});
+        symbolizer = symbolizer_create(&(struct symbolizer_options){
+            .debuginfod = true, .worker = libexec_look_up(), .symbols = symbols_folders(o.symbols)});
         if (symbolizer == NULL) {
             json_decref(report);
             free(path);

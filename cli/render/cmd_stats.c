@@ -12,6 +12,7 @@
 #include "cli/reader/groups.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
+#include "cli/reader/symbols_option.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
 #include "cli/render/table.h"
@@ -64,6 +65,7 @@ static const struct command_option stats_options[] = {
      .max = ROWS_MAX,
      .help = "the worst N rows (20; 0: all)"},
     {.name = "json", .kind = OPTION_FLAG, TO(json), .help = "a JSON array of all rows, for programs"},
+    OPTION_SYMBOLS(options, read.symbols),
     {.name = "no-symbols",
      .kind = OPTION_FLAG,
      TO(read.no_symbols),
@@ -94,6 +96,7 @@ const struct command command_stats = {
         "A row says how much time its hangs took in sum, how many they are, how long the worst one lasted, and when "
         "the last one began. Hangs that have no report, for the limit of a day was reached, are counted too.\n\n"
         "The last line has the time for which the apps were watched: that of the sessions on record.\n\n",
+    .environment = SYMBOLS_ENVIRONMENT,
     .deep = true,
     .options = stats_options,
     .run = cmd_stats,

@@ -21,7 +21,8 @@ COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
 RARE = {"--display-hz", "--environment", "--frame-drop", "--reports-per-fingerprint"}  # of run: in the page and the completions only
 WITHOUT_SPOOL = {"dump", "serve", "top", "upload-symbols"}
 VARIABLES = {"run": {"HANGDOG_APP", "HANGDOG_VERSION", "HANGDOG_ENVIRONMENT"}, "upload": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"},
-             "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "serve": {"XDG_DATA_HOME", "STATE_DIRECTORY"}}
+             "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "show": {"HANGDOG_SYMBOLS"}, "list": {"HANGDOG_SYMBOLS"},
+             "stats": {"HANGDOG_SYMBOLS"}, "export": {"HANGDOG_SYMBOLS"}, "serve": {"XDG_DATA_HOME", "STATE_DIRECTORY"}}
 
 
 def options_of_help(command):

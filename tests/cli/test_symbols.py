@@ -163,15 +163,15 @@ class Symbols(unittest.TestCase):
         wait_until(lambda: self.metric("symbols_set_aside_total") == 1, "the file's check")
         done = self.upload(debug)
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn("the collector could not use the file of this build-id that it has: it is no ELF file", done.stderr)
+        self.assertIn("the collector could not use the file of this build-id that it has: it is no ELF and no Mach-O file", done.stderr)
         self.assertNotIn("could not use", self.upload(debug).stderr)
 
     def test_the_command_says_what_it_cannot_send(self):
         stripped = os.path.join(self.program.folder.name, "shop")
         done = self.upload(stripped, stripped + ".c", "/nowhere", self.program.folder.name)
         self.assertEqual(1, done.returncode)
-        for words in ("shop: it has no symbols and no debug information", "shop.c: it is no ELF file", "/nowhere: No such file",
-                      ": it is no regular file"):
+        for words in ("shop: it has no symbols and no debug information", "shop.c: it is no ELF and no Mach-O file", "/nowhere: No such file",
+                      ": no Mach-O file is in this folder"):
             self.assertIn(words, done.stderr)
         done = self.upload(os.path.join(self.program.folder.name, "kept-elsewhere"), key=self.collector.send_key)
         self.assertEqual(1, done.returncode)

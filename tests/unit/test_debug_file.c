@@ -35,7 +35,8 @@ static bool open_name(const char *name, struct debug_file *file, struct problem 
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     *why = (struct problem){0};
-    return symbols_open_file(path, file, why);
+    bool more;
+    return symbols_open_file(path, 0, file, &more, why);
 }
 
 static void refused(const char *name, const char *reason) {
@@ -122,7 +123,7 @@ static bool try_bytes(int memory, const unsigned char *data, size_t bytes) {
     assert_int_equal(ftruncate(memory, 0), 0);
     assert_int_equal(pwrite(memory, data, bytes, 0), bytes);
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-    bool opened = symbols_open_file(path, &file, &why);
+    bool more, opened = symbols_open_file(path, 0, &file, &more, &why);
     if (opened) {
         close(file.fd);
     } else {

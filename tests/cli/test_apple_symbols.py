@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Frames of Apple's programs get names by dSYM bundles and by Mach-O files, from the command and from the collector."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+from support_apple import App
+from support_fleet import Collector, need_fleet
+from support_run import HANGDOG, PATIENCE, environment, main, wait_until
+
+
+class Apple(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="hangdog-test-")  # pylint: disable=consider-using-with
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def show(self, report, *options, variables=None):
+        path = os.path.join(self.folder, "report.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return json.loads(subprocess.run([HANGDOG, "show", "--json", *options, path], capture_output=True, text=True, timeout=PATIENCE,
+                                         check=True, env=environment(variables or {})).stdout)
+
+    def chains(self, report):
+        """{offset: [(function, line)]}."""
+        found = {}
+        for frame in report["hot_stack"]["frames"]:
+            found.setdefault(int(frame["offset"], 16), []).append((frame.get("function"), frame.get("line", 0)))
+        return found
+
+
+class AtTheCommand(Apple):
+    def test_a_dsym_names_as_llvm_does(self):
+        app = App(self.folder, "arm64", "x86_64")
+        for machine in app.machines:
+            places = app.addresses(machine, 4)
+            found = self.chains(self.show(app.report(machine, places), "--symbols", self.folder))
+            inlined = 0
+            for place in places:
+                self.assertEqual(app.truth(machine, place), found[place], (machine, hex(place)))
+                inlined += len(found[place]) > 1
+            self.assertGreater(inlined, 0)
+
+    def test_the_environment_and_the_program_s_own_folder(self):
+        app = App(self.folder, "arm64")
+        place = app.addresses("arm64")[0]
+        report = app.report("arm64", [place])
+        self.assertNotIn("function", self.show(report)["hot_stack"]["frames"][0])
+        self.assertEqual("app.cc", os.path.basename(
+            self.show(report, variables={"HANGDOG_SYMBOLS": "/nowhere:" + app.dsym})["hot_stack"]["frames"][0]["file"]))
+        self.assertIn("line", self.show(app.report("arm64", [place], path=app.path))["hot_stack"]["frames"][0])
+
+    def test_a_table_of_symbols_names_functions(self):
+        app = App(self.folder, "x86_64")
+        os.rename(app.dsym, app.dsym + "-elsewhere")
+        subprocess.run(["llvm-strip-14", "-S", app.path], check=True)
+        places = app.addresses("x86_64", 1)
+        report = self.show(app.report("x86_64", places), "--symbols", self.folder)
+        names = {frame.get("function") for frame in report["hot_stack"]["frames"]}
+        self.assertEqual({"app::View::layout(int)", "app::hidden(int)", "run_app"}, names - {None})
+
+    def test_another_build_is_refused(self):
+        app = App(self.folder, "arm64")
+        report = app.report("arm64", app.addresses("arm64"), path=app.path)
+        report["modules"][0]["build_id"] = "0123456789abcdef0123456789abcdef"
+        path = os.path.join(self.folder, "report.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        done = subprocess.run([HANGDOG, "show", path, "--symbols", self.folder], capture_output=True, text=True, timeout=PATIENCE,
+                              check=True, env=environment())
+        self.assertIn("no symbols for App: its file is another one now: the UUID differs", done.stdout + done.stderr)
+
+
+class AtTheCollector(Apple):
+    def setUp(self):
+        need_fleet()
+        super().setUp()
+        self.collector = Collector()
+        self.addCleanup(self.collector.close)
+
+    def test_an_uploaded_bundle_names_reports(self):
+        app = App(self.folder, "arm64", "x86_64")
+        for machine in app.machines:
+            places = app.addresses(machine, 16)
+            report = app.report(machine, places)
+            answer = self.collector.send([report])[1]
+            self.assertEqual(1, answer["accepted"], answer)
+            if machine == app.machines[0]:
+                done = subprocess.run([HANGDOG, "upload-symbols", "--to", self.collector.url, "--key", self.collector.admin_key, app.dsym],
+                                      capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment())
+                self.assertEqual(0, done.returncode, done.stderr)
+                for uuid in app.uuid.values():
+                    self.assertIn("the collector has it, as " + uuid, done.stderr)
+            wait_until(lambda of=report: "function" in self.collector.get("reports/" + of["id"])["hot_stack"]["frames"][0], "names")
+            found = self.chains(self.collector.get("reports/" + report["id"]))
+            for place in places:
+                self.assertEqual(app.truth(machine, place), found[place], (machine, hex(place)))
+
+
+if __name__ == "__main__":
+    main()
