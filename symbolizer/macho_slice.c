@@ -4,32 +4,21 @@
  */
 #include "symbolizer/macho_slice.h"
 
+#include "image/macho/commands.h"
+#include "image/macho/function_starts.h"
+
 #include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAGIC_64 = (int)0xfeedfacf,
     MAGIC_FAT = (int)0xcafebabe,
     MAGIC_FAT_64 = (int)0xcafebabf,
-    CPU_X86_64 = 0x01000007,
-    CPU_ARM64 = 0x0100000c,
-    COMMAND_SEGMENT = 0x19,
-    COMMAND_SYMBOLS = 0x2,
-    COMMAND_UUID = 0x1b,
-    COMMAND_STARTS = 0x26,
-    COMMANDS_MAX = 4096,
-    ATTRIBUTE_CODE = (int)0x80000000 | 0x400, /* S_ATTR_PURE_INSTRUCTIONS, S_ATTR_SOME_INSTRUCTIONS */
-    TYPE_ZEROFILL = 1,
-    STAB = 0xe0,      /* N_STAB: a symbol for debuggers */
-    TYPE = 0x0e,      /* N_TYPE */
-    IN_SECTION = 0xe, /* N_SECT */
+    CODE = (int)0x80000400, /* S_ATTR_PURE_INSTRUCTIONS, S_ATTR_SOME_INSTRUCTIONS */
     SYMBOLS_MAX_COUNT = 16 << 20,
 };
 
-struct header {
-    uint32_t magic, cpu, subtype, type, commands, commands_bytes, flags, reserved;
-};
 struct fat_32 {
     uint32_t cpu, subtype, offset, bytes, align;
 };
@@ -38,100 +27,64 @@ struct fat_64 {
     uint64_t offset, bytes;
     uint32_t align, reserved;
 };
-struct command {
-    uint32_t kind, bytes;
-};
-struct segment {
-    uint32_t kind, bytes;
-    char name[16];
-    uint64_t address, memory_bytes, offset, file_bytes;
-    uint32_t protection[2], sections, flags;
-};
-struct section {
-    char name[16], segment[16];
-    uint64_t address, bytes;
-    uint32_t offset, align, relocations[2], flags, reserved[3];
-};
-struct symbol_table {
-    uint32_t kind, bytes, symbols, count, names, names_bytes;
-};
-struct link_data {
-    uint32_t kind, bytes, offset, data_bytes;
-};
-struct nlist {
-    uint32_t name;
-    uint8_t type, section;
-    uint16_t description;
-    uint64_t value;
-};
 
-static bool read_at(struct macho_bytes from, uint64_t offset, void *to, size_t n) {
-    if (offset > from.n || n > from.n - offset) {
-        return false;
-    }
-    memcpy(to, from.at + offset, n);
-    return true;
+static bool is_inside(const struct macho_bytes *in, uint64_t offset, uint64_t n) {
+    return offset <= in->n && n <= in->n - offset;
 }
 
-static bool is_inside(struct macho_bytes in, uint64_t offset, uint64_t n) {
-    return offset <= in.n && n <= in.n - offset;
+/* Memory whose addresses are offsets in a file. */
+static int read_bytes(void *from, uint64_t offset, void *to, size_t n) {
+    const struct macho_bytes *in = from;
+    if (!is_inside(in, offset, n)) {
+        return -EFAULT;
+    }
+    memcpy(to, in->at + offset, n);
+    return 0;
+}
+
+static struct hd_memory memory_of(struct macho_bytes *file) {
+    return (struct hd_memory){.read = read_bytes, .ctx = file};
 }
 
 static struct macho_bytes bytes_of(struct macho_bytes file, const struct macho_slice *slice) {
     return (struct macho_bytes){file.at + slice->offset, slice->bytes};
 }
 
-/* Calls `visit` with the offset of each load command. False: the commands are broken. */
-static bool each_command(struct macho_bytes slice,
-                         bool (*visit)(void *to, struct macho_bytes slice, uint64_t at,
-                                       const struct command *c),
-                         void *to) {
-    struct header head;
-    if (!read_at(slice, 0, &head, sizeof head) || head.magic != (uint32_t)MAGIC_64 ||
-        head.commands > COMMANDS_MAX) {
-        return false;
-    }
-    uint64_t at = sizeof head;
-    for (uint32_t i = 0; i < head.commands; i++) {
-        struct command c;
-        if (!read_at(slice, at, &c, sizeof c) || c.bytes < sizeof c || !is_inside(slice, at, c.bytes) ||
-            !visit(to, slice, at, &c)) {
-            return false;
-        }
-        at += c.bytes;
-    }
-    return true;
-}
-
 /* ---- slices ----------------------------------------------------------------------------------- */
 
-static bool take_id(void *to, struct macho_bytes slice, uint64_t at, const struct command *c) {
-    struct macho_slice *out = to;
-    if (c->kind == COMMAND_UUID && c->bytes >= sizeof *c + sizeof out->id) {
-        out->has_id = read_at(slice, at + sizeof *c, out->id, sizeof out->id);
-    }
-    return true;
-}
-
 static bool add_slice(struct macho_bytes file, uint64_t offset, uint64_t bytes, struct macho_slice *out) {
-    struct header head;
+    struct hd_macho_commands c;
     *out = (struct macho_slice){.offset = offset, .bytes = bytes};
-    if (!is_inside(file, offset, bytes) || !read_at(bytes_of(file, out), 0, &head, sizeof head) ||
-        (head.cpu != CPU_X86_64 && head.cpu != CPU_ARM64)) {
+    if (!is_inside(&file, offset, bytes)) {
         return false;
     }
-    out->cpu = head.cpu;
-    return each_command(bytes_of(file, out), take_id, out);
+    struct macho_bytes inside = bytes_of(file, out);
+    struct hd_memory memory = memory_of(&inside);
+    if (!hd_macho_first_command(&c, &memory, 0)) {
+        return false;
+    }
+    out->cpu = c.header.cpu;
+    while (hd_macho_next_command(&c)) {
+        struct {
+            struct hd_macho_command_head head;
+            uint8_t id[sizeof out->id];
+        } uuid;
+        if (c.head.command == HD_LC_UUID && hd_macho_command_read(&c, &uuid, sizeof uuid)) {
+            memcpy(out->id, uuid.id, sizeof out->id);
+            out->has_id = true;
+        }
+    }
+    return c.fault == HD_MACHO_FINE && (out->cpu == HD_MACHO_CPU_X86_64 || out->cpu == HD_MACHO_CPU_ARM64);
 }
 
 /* The table of slices is big-endian. */
 unsigned macho_slices(struct macho_bytes file, struct macho_slice out[MACHO_SLICES_MAX]) {
     uint32_t first[2];
     unsigned n = 0;
-    if (!read_at(file, 0, first, sizeof first)) {
+    if (read_bytes(&file, 0, first, sizeof first) != 0) {
         return 0;
     }
-    if (first[0] == (uint32_t)MAGIC_64) {
+    if (first[0] == HD_MACHO_MAGIC_64) {
         return add_slice(file, 0, file.n, &out[0]) ? 1 : 0;
     }
     bool wide = __builtin_bswap32(first[0]) == (uint32_t)MAGIC_FAT_64;
@@ -142,8 +95,8 @@ unsigned macho_slices(struct macho_bytes file, struct macho_slice out[MACHO_SLIC
     for (uint32_t i = 0; i < count && i < MACHO_SLICES_MAX; i++) {
         struct fat_32 narrow;
         struct fat_64 entry;
-        if (wide ? !read_at(file, sizeof first + i * sizeof entry, &entry, sizeof entry)
-                 : !read_at(file, sizeof first + i * sizeof narrow, &narrow, sizeof narrow)) {
+        if (wide ? read_bytes(&file, sizeof first + i * sizeof entry, &entry, sizeof entry) != 0
+                 : read_bytes(&file, sizeof first + i * sizeof narrow, &narrow, sizeof narrow) != 0) {
             break;
         }
         uint64_t offset = wide ? __builtin_bswap64(entry.offset) : __builtin_bswap32(narrow.offset);
@@ -157,9 +110,8 @@ unsigned macho_slices(struct macho_bytes file, struct macho_slice out[MACHO_SLIC
 
 struct reading {
     struct elf_head *out;
-    uint64_t text; /* the address of __TEXT */
-    struct symbol_table table;
-    struct link_data starts;
+    struct hd_macho_symtab table;
+    struct hd_macho_tables starts; /* as far as hd_function_starts_init needs them */
 };
 
 /* The names of sections have at most 16 characters in Mach-O: .debug_str_offsets is cut there. */
@@ -175,8 +127,8 @@ static void name_section(char to[ELF_HEAD_NAME_BYTES], const char from[16]) {
     }
 }
 
-static void add_section(struct elf_head *out, const struct section *s, bool is_debug) {
-    bool is_code = !is_debug && (s->flags & (uint32_t)ATTRIBUTE_CODE) != 0;
+static void add_section(struct elf_head *out, const struct hd_macho_section *s, bool is_debug) {
+    bool is_code = !is_debug && (s->flags & (uint32_t)CODE) != 0;
     if ((!is_code && !is_debug) || out->sections == ELF_HEAD_SECTIONS_MAX ||
         s->bytes > UINT64_MAX - s->address) {
         return;
@@ -194,19 +146,20 @@ static void add_section(struct elf_head *out, const struct section *s, bool is_d
     }
 }
 
-static bool take_segment(struct reading *r, struct macho_bytes slice, uint64_t at, const struct command *c) {
-    struct segment segment;
-    if (c->bytes < sizeof segment || !read_at(slice, at, &segment, sizeof segment) ||
-        segment.sections > (c->bytes - sizeof segment) / sizeof(struct section)) {
+static bool take_segment(struct reading *r, struct macho_bytes *slice, struct hd_macho_commands *c) {
+    struct hd_macho_segment segment;
+    if (!hd_macho_command_read(c, &segment, sizeof segment) ||
+        segment.sections > (c->head.bytes - sizeof segment) / sizeof(struct hd_macho_section)) {
         return false;
     }
     bool is_debug = strncmp(segment.name, "__DWARF", sizeof segment.name) == 0;
     if (strncmp(segment.name, "__TEXT", sizeof segment.name) == 0) {
-        r->text = segment.address;
+        r->starts.text = segment.address;
+        r->starts.text_bytes = segment.memory_bytes;
     }
     for (uint32_t i = 0; i < segment.sections; i++) {
-        struct section s;
-        if (!read_at(slice, at + sizeof segment + i * sizeof s, &s, sizeof s) ||
+        struct hd_macho_section s;
+        if (!hd_memory_read(c->memory, c->at + sizeof segment + i * sizeof s, &s, sizeof s) ||
             (is_debug && !is_inside(slice, s.offset, s.bytes))) {
             return false;
         }
@@ -215,15 +168,20 @@ static bool take_segment(struct reading *r, struct macho_bytes slice, uint64_t a
     return true;
 }
 
-static bool take_command(void *to, struct macho_bytes slice, uint64_t at, const struct command *c) {
-    struct reading *r = to;
-    switch (c->kind) {
-    case COMMAND_SEGMENT:
-        return take_segment(r, slice, at, c);
-    case COMMAND_SYMBOLS:
-        return c->bytes >= sizeof r->table && read_at(slice, at, &r->table, sizeof r->table);
-    case COMMAND_STARTS:
-        return c->bytes >= sizeof r->starts && read_at(slice, at, &r->starts, sizeof r->starts);
+static bool take_command(struct reading *r, struct macho_bytes *slice, struct hd_macho_commands *c) {
+    struct hd_macho_linkedit_data starts;
+    switch (c->head.command) {
+    case HD_LC_SEGMENT_64:
+        return take_segment(r, slice, c);
+    case HD_LC_SYMTAB:
+        return hd_macho_command_read(c, &r->table, sizeof r->table);
+    case HD_LC_FUNCTION_STARTS:
+        if (!hd_macho_command_read(c, &starts, sizeof starts)) {
+            return false;
+        }
+        r->starts.function_starts = starts.offset;
+        r->starts.function_starts_bytes = starts.data_bytes;
+        return true;
     default:
         return true;
     }
@@ -254,26 +212,11 @@ static int by_value(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* LC_FUNCTION_STARTS: distances as ULEB128, the first one from __TEXT. */
-static bool read_starts(const struct reading *r, struct macho_bytes slice, struct starts *out) {
-    uint64_t address = r->text, end = (uint64_t)r->starts.offset + r->starts.data_bytes;
-    if (!is_inside(slice, r->starts.offset, r->starts.data_bytes)) {
-        return true; /* names without it are a little less sure */
-    }
-    for (uint64_t i = r->starts.offset; i < end;) {
-        uint64_t distance = 0;
-        uint8_t byte = 0;
-        unsigned shift = 0;
-        do {
-            byte = slice.at[i++];
-            distance |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
-            shift += 7;
-        } while ((byte & 0x80) != 0 && i < end);
-        if (distance == 0) {
-            break;
-        }
-        address += distance;
-        if (!add_start(out, address)) {
+static bool read_starts(const struct reading *r, const struct hd_memory *memory, struct starts *out) {
+    struct hd_function_starts at;
+    hd_function_starts_init(&at, &r->starts);
+    while (hd_function_starts_next(&at, memory)) {
+        if (!add_start(out, at.start)) {
             return false;
         }
     }
@@ -291,21 +234,22 @@ static bool is_code_at(const struct elf_head *out, uint64_t address) {
 }
 
 /* Takes the functions. An underscore before each name is the compiler's. */
-static bool read_symbols(const struct reading *r, struct macho_bytes slice, struct starts *starts) {
+static bool read_symbols(const struct reading *r, const struct macho_bytes *slice, struct starts *starts) {
     struct elf_head *out = r->out;
-    const struct symbol_table *t = &r->table;
-    out->symbol = calloc(t->count + (size_t)1, sizeof *out->symbol);
+    const struct hd_macho_symtab *t = &r->table;
+    out->symbol = calloc(t->symbols + (size_t)1, sizeof *out->symbol);
     if (out->symbol == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < t->count; i++) {
-        struct nlist n;
-        memcpy(&n, slice.at + t->symbols + i * sizeof n, sizeof n);
-        if ((n.type & STAB) != 0 || (n.type & TYPE) != IN_SECTION || n.name >= t->names_bytes ||
+    for (uint32_t i = 0; i < t->symbols; i++) {
+        struct hd_macho_symbol n;
+        memcpy(&n, slice->at + t->symbols_offset + i * sizeof n, sizeof n);
+        if ((n.type & HD_MACHO_SYMBOL_DEBUG) != 0 ||
+            (n.type & HD_MACHO_SYMBOL_KIND) != HD_MACHO_SYMBOL_IN_SECTION || n.name >= t->strings_bytes ||
             !is_code_at(out, n.value)) {
             continue;
         }
-        bool underscore = slice.at[t->names + n.name] == '_';
+        bool underscore = slice->at[t->strings_offset + n.name] == '_';
         out->symbol[out->symbols++] =
             (struct elf_head_symbol){.name = n.name + underscore, .is_function = true, .address = n.value};
         if (!add_start(starts, n.value)) {
@@ -332,9 +276,10 @@ static void set_sizes(struct elf_head *out, const struct starts *starts) {
     }
 }
 
-static bool read_functions(const struct reading *r, struct macho_bytes slice) {
+static bool read_functions(const struct reading *r, struct macho_bytes *slice) {
+    struct hd_memory memory = memory_of(slice);
     struct starts starts = {0};
-    bool done = read_starts(r, slice, &starts) && read_symbols(r, slice, &starts);
+    bool done = read_starts(r, &memory, &starts) && read_symbols(r, slice, &starts);
     for (unsigned i = 0; done && i < r->out->sections; i++) {
         const struct elf_head_section *s = &r->out->section[i];
         done = !s->is_code || add_start(&starts, s->address + s->bytes);
@@ -347,27 +292,40 @@ static bool read_functions(const struct reading *r, struct macho_bytes slice) {
     return done;
 }
 
+/* True: the tables of symbols and of their names are in the slice, and the last name ends. */
+static bool is_table_whole(const struct hd_macho_symtab *t, const struct macho_bytes *slice) {
+    return t->symbols <= SYMBOLS_MAX_COUNT &&
+           is_inside(slice, t->symbols_offset, t->symbols * sizeof(struct hd_macho_symbol)) &&
+           is_inside(slice, t->strings_offset, t->strings_bytes) &&
+           (t->strings_bytes == 0 || slice->at[t->strings_offset + t->strings_bytes - 1] == '\0');
+}
+
 const char *macho_slice_read(struct macho_bytes file, const struct macho_slice *slice, struct elf_head *out) {
     struct reading r = {.out = out};
     struct macho_bytes bytes = bytes_of(file, slice);
-    *out = (struct elf_head){.machine = slice->cpu == CPU_ARM64 ? EM_AARCH64 : EM_X86_64,
+    struct hd_memory memory = memory_of(&bytes);
+    struct hd_macho_commands c;
+    *out = (struct elf_head){.machine = slice->cpu == HD_MACHO_CPU_ARM64 ? EM_AARCH64 : EM_X86_64,
                              .has_id = slice->has_id};
     memcpy(out->id, slice->id, sizeof out->id);
-    if (!each_command(bytes, take_command, &r)) {
-        return "its load commands are broken";
+    hd_macho_first_command(&c, &memory, 0);
+    while (hd_macho_next_command(&c)) {
+        if (!take_command(&r, &bytes, &c)) {
+            return "a load command is broken";
+        }
     }
-    const struct symbol_table *t = &r.table;
-    if (t->count > SYMBOLS_MAX_COUNT || !is_inside(bytes, t->symbols, t->count * sizeof(struct nlist)) ||
-        !is_inside(bytes, t->names, t->names_bytes) ||
-        (t->names_bytes != 0 && bytes.at[t->names + t->names_bytes - 1] != '\0')) {
+    if (c.fault != HD_MACHO_FINE) {
+        return hd_macho_fault_text(c.fault);
+    }
+    if (!is_table_whole(&r.table, &bytes)) {
         return "its table of symbols is broken";
     }
     for (unsigned i = 0; i < out->sections; i++) {
         out->section[i].offset += slice->offset;
     }
-    out->names_offset = slice->offset + t->names;
-    out->names_bytes = t->names_bytes;
-    return read_functions(&r, bytes) ? NULL : "out of memory";
+    out->names_offset = slice->offset + r.table.strings_offset;
+    out->names_bytes = r.table.strings_bytes;
+    return read_functions(&r, &bytes) ? NULL : "out of memory";
 }
 
 bool macho_slice_has_names(const struct elf_head *read) {

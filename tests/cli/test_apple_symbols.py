@@ -3,13 +3,16 @@
 
 import json
 import os
+import random
 import subprocess
 import tempfile
 import unittest
 
 from support_apple import App
 from support_fleet import Collector, need_fleet
-from support_run import HANGDOG, PATIENCE, environment, main, wait_until
+from support_run import HANGDOG, PATIENCE, SANITIZER, environment, main, wait_until
+
+MUTATIONS = 20 if SANITIZER else 150
 
 
 class Apple(unittest.TestCase):
@@ -62,6 +65,25 @@ class AtTheCommand(Apple):
         report = self.show(app.report("x86_64", places), "--symbols", self.folder)
         names = {frame.get("function") for frame in report["hot_stack"]["frames"]}
         self.assertEqual({"app::View::layout(int)", "app::hidden(int)", "run_app"}, names - {None})
+
+    def test_damaged_files_end_no_command(self):
+        app = App(self.folder, "arm64")
+        dice = random.Random(31)
+        with open(app.dwarf, "rb") as file:
+            whole = file.read()
+        report = app.report("arm64", app.addresses("arm64"))
+        named = 0
+        for _ in range(MUTATIONS):
+            data = bytearray(whole)
+            for _ in range(dice.randint(1, 6)):
+                at = dice.randrange(dice.choice((64, 2048, len(data))))
+                data[at] = dice.choice((0, 0xff, 0x7f, 0x80, dice.randrange(256)))
+            if dice.random() < 0.1:
+                del data[dice.randrange(64, len(data)):]
+            with open(app.dwarf, "wb") as file:
+                file.write(data)
+            named += any("line" in frame for frame in self.show(report, "--symbols", app.dsym)["hot_stack"]["frames"])
+        self.assertGreater(named, MUTATIONS // 10)
 
     def test_another_build_is_refused(self):
         app = App(self.folder, "arm64")
