@@ -24,7 +24,7 @@ struct unit_range {
 struct module {
     struct module *next;
     char *path, *build_id; /* build_id NULL: none */
-    char *file;            /* that is opened: `path`, or a file of symbols for it */
+    char *file;            /* the file to open: `path`, or a file of symbols for it */
     int64_t changed_s;     /* its file, or the name of it, was last; 0: it is no file */
     Dwfl *dwfl;            /* NULL: cannot be read, and `reason` says why */
     Dwfl_Module *module;

@@ -63,7 +63,7 @@ static const char *join(struct macho_file *out, int fd, size_t file_bytes, const
     return NULL;
 }
 
-/* Maps the whole file. False: it is none of a sensible size, or there is no memory. */
+/* Maps the whole file. False: its size is 0 or too large, or there is no memory. */
 static bool map_bytes(int fd, struct macho_bytes *out) {
     struct stat st;
     if (fstat(fd, &st) != 0 || st.st_size <= 0 || st.st_size > FILE_BYTES_MAX) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A Mach-O file as an ELF file in memory, for libdw: a head of ours, and behind it the file's own bytes,
- * which are mapped and not copied. One thread; allocates.
+ * Shows a Mach-O file to libdw as an ELF file in memory. A head of ours lies in front, and the file's own
+ * bytes are mapped behind it, not copied. One thread; allocates.
  */
 #ifndef SYMBOLIZER_MACHO_FILE_H
 #define SYMBOLIZER_MACHO_FILE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layouts are those of <mach-o/fat.h>, <mach-o/loader.h> and <mach-o/nlist.h>.
+ * The layouts are those of Apple's fat.h and loader.h.
  */
 #include "symbolizer/macho_slice.h"
 

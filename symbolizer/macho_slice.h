@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds in a Mach-O file what names need: the slice of a UUID, its sections, its symbols and the starts of
- * its functions. The file is hostile input: each offset is checked against the file's size. Pure; allocates.
+ * Finds a program in a Mach-O file by its UUID, and reads the sections, symbols and starts of functions. The
+ * file is hostile input: each offset is checked against the file's size. Pure; allocates.
  */
 #ifndef SYMBOLIZER_MACHO_SLICE_H
 #define SYMBOLIZER_MACHO_SLICE_H

@@ -16,9 +16,9 @@
 struct summary_options {
     const char *spool;
     const char *app, *cause, *kind;
-    const char *since; /* as the user typed it */
-    const char *id;    /* a beginning or an end of it */
-    bool sessions;     /* with those of kind session; else only by `kind` */
+    const char *since;   /* as the user typed it */
+    const char *id;      /* a beginning or an end of it */
+    bool sessions;       /* with those of kind session; else only by `kind` */
     const char *symbols; /* of --symbols */
     bool no_symbols, verbose;
 };
