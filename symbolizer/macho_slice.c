@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layouts are those of Apple's fat.h and loader.h.
+ * Apple's headers for fat files and for the loader have these layouts.
  */
 #include "symbolizer/macho_slice.h"
 
