@@ -18,6 +18,9 @@ struct hd_rule; /* unwind/rule.h */
 struct hd_unwinder; /* the caller provides hd_unwinder_bytes() bytes of memory */
 size_t hd_unwinder_bytes(void);
 void hd_unwinder_init(struct hd_unwinder *u, struct hd_modules *modules);
+/* The same for modules that are Mach-O images of this CPU. An unwinder is for one format. */
+size_t hd_unwinder_bytes_macho(void);
+void hd_unwinder_init_macho(struct hd_unwinder *u, struct hd_modules *modules);
 /* Empties the caches. For use after modules were unloaded. */
 void hd_unwinder_flush(struct hd_unwinder *u);
 

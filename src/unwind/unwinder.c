@@ -8,11 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-size_t hd_unwinder_bytes(void) {
-    return sizeof(struct hd_unwinder);
-}
-
-void hd_unwinder_init(struct hd_unwinder *u, struct hd_modules *modules) {
+void hd_unwinder_start(struct hd_unwinder *u, struct hd_modules *modules) {
     u->modules = modules;
     hd_lines_init(&u->lines, &modules->memory);
     hd_unwinder_flush(u);
@@ -27,29 +23,7 @@ void hd_unwinder_flush(struct hd_unwinder *u) {
         u->row[i].pc = 0;
     }
     hd_lines_flush(&u->lines);
-}
-
-/* Reads the row for pc from the module's unwind tables. *start: the function's start. Returns 0; -ENOENT: no
- * table covers pc; -EINVAL: malformed; -EFAULT: the tables cannot be read. */
-static int evaluate(struct hd_unwinder *u, const struct hd_module *module, uint64_t pc, struct hd_row *row,
-                    uint64_t *start) {
-    struct hd_eh_table table;
-    struct hd_fde fde;
-    const struct hd_memory *memory = &u->lines.cached;
-    /* The loader may know a module in parts. Then the tables may lie outside of the part that has pc. */
-    uint64_t hdr = module->eh_frame_hdr;
-    uint64_t limit = hdr - module->lo < module->hi - module->lo ? module->hi : hdr + HD_EH_BYTES_MAX;
-    int rc = hd_eh_table_open(memory, hdr, limit, &table);
-    if (rc == 0) {
-        rc = hd_eh_table_find(memory, &table, pc, &fde);
-    }
-    if (rc == 0) {
-        rc = hd_cfa_row(memory, &fde, pc, &u->scratch, row);
-    }
-    if (rc == 0) {
-        *start = fde.start;
-    }
-    return rc;
+    u->flushes++;
 }
 
 static struct hd_cached_row *row_slot(struct hd_unwinder *u, uint64_t pc) {
@@ -64,7 +38,7 @@ const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc) {
     }
     int index = hd_modules_at(u->modules, pc);
     slot->pc = 0;
-    if (index < 0 || evaluate(u, &u->modules->module[index], pc, &slot->row, &start) != 0) {
+    if (index < 0 || u->tables_row(u, &u->modules->module[index], pc, &slot->row, &start) != 0) {
         return NULL;
     }
     slot->pc = pc;
@@ -100,20 +74,21 @@ const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc
     if (index < 0) { /* not cached, because a module may be loaded there later */
         return fill_kind(&u->single, pc, HD_RULE_FOREIGN);
     }
-    uint64_t start;
-    int rc = evaluate(u, &u->modules->module[index], pc, &u->one, &start);
+    uint64_t start = 0;
+    int rc = u->tables_row(u, &u->modules->module[index], pc, &u->one, &start);
     if (rc == -EFAULT) { /* not cached, because the module may be unloading just now */
         return fill_kind(&u->single, pc, HD_RULE_NO_CFI);
     }
     struct hd_cached_rule *e = insert(u, pc);
     fill_kind(e, pc, HD_RULE_NO_CFI);
+    if (start != 0 && pc - start < UINT32_MAX) {
+        e->start_back = (uint32_t)(pc - start);
+    }
     if (rc != 0) {
         return e;
     }
     hd_rule_from_row(&u->one, &e->rule);
-    if (pc - start < UINT32_MAX) {
-        e->start_back = (uint32_t)(pc - start);
-    } else if (e->rule.kind <= HD_RULE_FP) {
+    if (e->start_back == UINT32_MAX && e->rule.kind <= HD_RULE_FP) {
         e->rule.kind = HD_RULE_ROW; /* because rules of the two plain kinds must have the function's start */
     }
     if (e->rule.kind == HD_RULE_ROW) {

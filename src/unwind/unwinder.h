@@ -19,15 +19,30 @@ struct hd_cached_row {
     struct hd_row row;
 };
 
+struct hd_walker;
+
 struct hd_unwinder {
     struct hd_cached_rule rule[HD_RULE_CACHE_ENTRIES]; /* sets of two entries, of the same hash of pc */
     struct hd_cached_rule single; /* the answer of hd_unwinder_fill that may not be cached */
     struct hd_cached_row row[HD_ROW_CACHE_ENTRIES]; /* rows that no compact rule can express, by hash of pc */
     struct hd_modules *modules;
+    /* Reads the row for pc from the module's unwind tables. *start: the function's start, also set after an
+     * error if it is known. Returns 0; -ENOENT: no table covers pc; -EINVAL: malformed; -EFAULT: the tables
+     * cannot be read. */
+    int (*tables_row)(struct hd_unwinder *u, const struct hd_module *module, uint64_t pc, struct hd_row *row,
+                      uint64_t *start);
+    /* Takes a step that needs more than the frame's rule. Returns as hd_step, or HD_STEP_BY_RULE. NULL: the
+     * tables of the module's format describe every instruction. */
+    uint8_t (*own_step)(struct hd_walker *w, const struct hd_cached_rule *e);
+    uint32_t lowest_pc; /* a lower return address ends the walk */
+    uint32_t flushes;   /* how often the caches were emptied */
     struct hd_lines lines;
     struct hd_row one; /* the row that hd_unwinder_fill makes a rule of */
     struct hd_cfa_scratch scratch;
 };
+
+/* Initialises all but the two functions of the tables. */
+void hd_unwinder_start(struct hd_unwinder *u, struct hd_modules *modules);
 
 /* Finds the rule for a pc that is not in the cache, and caches the rule. Never NULL. The result is valid
  * until the next call. */

@@ -38,7 +38,7 @@ static void plain(struct hd_walker *w) {
         if (by_fp && (valid >> HD_ARCH_FP & 1) == 0) {
             break;
         }
-        uint64_t cfa = (by_fp ? fp : sp) + (uint64_t)(int64_t)e->rule.cfa_offset;
+        uint64_t cfa = (by_fp ? hd_arch_frame_address(fp) : sp) + (uint64_t)(int64_t)e->rule.cfa_offset;
         uint64_t offset = cfa - stack.address;
         if (cfa <= sp || offset > stack.size || offset < 8u * e->rule.depth ||
             !hd_arch_return_known(&e->rule, valid)) {
@@ -70,7 +70,7 @@ static void plain(struct hd_walker *w) {
  * caller's registers in w->regs, or an enum hd_stop. */
 static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t start) {
     struct hd_regs *regs = &w->regs;
-    uint64_t from = rule->kind == HD_RULE_FP ? regs->r[HD_ARCH_FP] : regs->sp;
+    uint64_t from = rule->kind == HD_RULE_FP ? hd_arch_frame_address(regs->r[HD_ARCH_FP]) : regs->sp;
     uint64_t cfa = from + (uint64_t)(int64_t)rule->cfa_offset;
     uint64_t offset = cfa - w->stack.address;
     if (cfa < regs->sp || (cfa == regs->sp && !HD_ARCH_LEAF_KEEPS_SP)) {
@@ -96,6 +96,12 @@ static uint8_t any(struct hd_walker *w) {
     uint64_t start = hd_cached_start(e);
     emit(w, w->regs.pc, start, w->trust);
     w->steps++;
+    if (w->u->own_step != NULL) {
+        uint8_t stop = w->u->own_step(w, e);
+        if (stop != HD_STEP_BY_RULE) {
+            return stop;
+        }
+    }
     if (kind == HD_RULE_SP || (kind == HD_RULE_FP && (w->regs.valid >> HD_ARCH_FP & 1) != 0)) {
         return apply(w, &e->rule, start);
     }
@@ -112,7 +118,7 @@ void hd_walk_run(struct hd_walker *w) {
             if (!hd_pc_is_exact(w->trust)) {
                 plain(w);
             }
-            if (w->regs.pc == 0) {
+            if (w->regs.pc < w->u->lowest_pc) {
                 stop = HD_STOP_ROOT;
             }
         }

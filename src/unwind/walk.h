@@ -17,7 +17,9 @@
 #define HD_WALK_CANDIDATES 1024u   /* the most candidates in all searches of a walk */
 #define HD_SCAN_TRIAL_STEPS 65536u /* the most steps that all candidates of a walk take */
 
-#define HD_STEP_ON UINT8_MAX /* not an enum hd_stop: the step has reached the caller's frame */
+/* not an enum hd_stop */
+#define HD_STEP_ON UINT8_MAX            /* the step has reached the caller's frame */
+#define HD_STEP_BY_RULE (UINT8_MAX - 1) /* hd_unwinder.own_step leaves the step to the frame's rule */
 
 struct hd_walker {
     struct hd_unwinder *u;
@@ -56,6 +58,10 @@ void hd_walk_run(struct hd_walker *w);
  * rule. `start` is the start of the frame's function; 0: not known. Returns HD_STEP_ON, with the caller's
  * regs and trust in *w, or an enum hd_stop. */
 uint8_t hd_step(struct hd_walker *w, enum hd_rule_kind kind, uint64_t start);
+
+/* Steps to the caller by the frame record at address `record`. Returns HD_STEP_ON, or HD_STOP_ROOT: both
+ * words are 0, or HD_STOP_NO_UNWIND_INFORMATION: there is no valid record, and *w is unchanged. */
+uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust);
 
 /* True if `ra` can be a return address: it is behind a call instruction, in a module or in JIT code. Unless
  * `strict` is set, an address that an unwind table covers needs no call instruction. *target as in

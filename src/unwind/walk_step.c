@@ -54,14 +54,14 @@ static bool may_return_to(struct hd_walker *w, uint64_t ra) {
     return hd_walk_return_is_plausible(w, ra, false, &target) || (m->is_code != NULL && m->is_code(m, ra));
 }
 
-/* Steps to the caller by the frame record at address `record`. Returns HD_STEP_ON, or HD_STOP_ROOT: both
- * words are 0, or HD_STOP_NO_UNWIND_INFORMATION: there is no valid record, and *w is unchanged. */
-static uint8_t step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
+uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
     uint64_t pair[2];
+    record = hd_arch_frame_address(record);
     if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair)) {
         return HD_STOP_NO_UNWIND_INFORMATION;
     }
     uint64_t ra = hd_arch_strip(pair[1]);
+    pair[0] = hd_arch_frame_address(pair[0]);
     if (pair[0] == 0 && ra == 0) {
         return HD_STOP_ROOT;
     }
@@ -108,6 +108,9 @@ static int row_cfa(const struct hd_walker *w, const struct hd_row *row, uint64_t
     if (!own_value(&w->regs, row->cfa_register, cfa)) {
         *missing = row->cfa_register;
         return -ENODATA;
+    }
+    if (row->cfa_register == HD_ARCH_FP) {
+        *cfa = hd_arch_frame_address(*cfa);
     }
     *cfa += (uint64_t)row->cfa_offset;
     return 0;
@@ -327,13 +330,13 @@ static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
         return HD_STEP_ON;
     }
     if ((w->regs.valid >> HD_ARCH_FP & 1) != 0) {
-        uint8_t stop = step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_FRAME_POINTER);
+        uint8_t stop = hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_FRAME_POINTER);
         if (stop != HD_STOP_NO_UNWIND_INFORMATION) {
             return stop;
         }
     }
     if (hd_scan(w, 0)) {
-        return step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_SCAN);
+        return hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_SCAN);
     }
     return HD_STOP_NO_UNWIND_INFORMATION;
 }

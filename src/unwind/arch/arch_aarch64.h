@@ -35,10 +35,24 @@ static inline bool hd_arch_return_known(const struct hd_rule *rule, uint64_t val
     return rule->slot[HD_ARCH_LR_SLOT] != 0 || (valid >> HD_ARCH_LR & 1) != 0;
 }
 
-/* Removes the authentication code and the tag of an address, which are above bit 47. Linux gives a program
- * 48 bits of address unless the program asks for more. */
+#define HD_ARCH_MACHO_CPU 0x0100000cu
+
+/* Linux gives a program 48 bits of address unless the program asks for more. */
+#if defined(__APPLE__)
+#define HD_ARCH_ADDRESS_BITS 47u
+#else
+#define HD_ARCH_ADDRESS_BITS 48u
+#endif
+
+/* Removes the authentication code and the tag of an address, which are above its bits. */
 static inline uint64_t hd_arch_strip(uint64_t pc) {
-    return pc & ((UINT64_C(1) << 48) - 1);
+    return pc & ((UINT64_C(1) << HD_ARCH_ADDRESS_BITS) - 1);
+}
+
+/* Removes what a frame pointer has above its address: Swift's mark of an asynchronous function in bit 60, a
+ * memory tag, or an authentication code. Only for a value that is used as an address. */
+static inline uint64_t hd_arch_frame_address(uint64_t fp) {
+    return hd_arch_strip(fp);
 }
 
 static inline uint64_t hd_arch_word(const uint8_t *p) {

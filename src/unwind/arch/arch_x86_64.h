@@ -35,8 +35,20 @@ static inline bool hd_arch_return_known(const struct hd_rule *rule, uint64_t val
     return true;
 }
 
+#define HD_ARCH_MACHO_CPU 0x01000007u
+
 static inline uint64_t hd_arch_strip(uint64_t pc) {
     return pc;
+}
+
+/* Removes what a frame pointer has above its address. On Apple's systems Swift marks the frame of an
+ * asynchronous function in bit 60. */
+static inline uint64_t hd_arch_frame_address(uint64_t fp) {
+#if defined(__APPLE__)
+    return fp & ~(UINT64_C(1) << 60);
+#else
+    return fp;
+#endif
 }
 
 static inline uint64_t hd_arch_word(const uint8_t *p) {

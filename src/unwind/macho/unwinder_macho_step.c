@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps in Mach-O images that a frame's rule does not decide: the innermost frame, and the end of the walk.
+ * On the worker thread, also during a hang, so without allocation.
+ */
+#include "unwind/macho/innermost.h"
+#include "unwind/macho/unwinder_macho.h"
+#include "unwind/walk.h"
+
+static bool follows_call(void *ctx, uint64_t ra, uint64_t *target) {
+    return hd_walk_return_is_plausible(ctx, ra, true, target);
+}
+
+/* Steps by the frame record, if there is one. A frame pointer of 0 ends the walk only if a frame restored it.
+ */
+static uint8_t by_record(struct hd_walker *w) {
+    uint64_t fp = w->regs.r[HD_ARCH_FP];
+    if ((w->regs.valid >> HD_ARCH_FP & 1) == 0) {
+        return HD_STEP_BY_RULE;
+    }
+    if (hd_arch_frame_address(fp) == 0 && !hd_pc_is_exact(w->trust)) {
+        return HD_STOP_ROOT;
+    }
+    uint8_t stop = hd_step_record(w, fp, HD_TRUST_FRAME_POINTER);
+    return stop != HD_STOP_NO_UNWIND_INFORMATION ? stop : HD_STEP_BY_RULE;
+}
+
+static uint8_t innermost(struct hd_walker *w, const struct hd_cached_rule *e) {
+    struct hd_regs next;
+    struct hd_macho_look look;
+    int index = hd_modules_at(w->u->modules, w->regs.pc);
+    if (index < 0) {
+        return HD_STEP_BY_RULE;
+    }
+    (void)e;
+    if (hd_macho_look(w->u, &w->u->modules->module[index], w->regs.pc, &w->u->one, &look) != 0) {
+        look.kind = HD_COMPACT_NULL;
+    }
+    const struct hd_innermost in = {
+        .memory = &w->u->modules->memory,
+        .stack = &w->stack,
+        .regs = &w->regs,
+        .start = look.start,
+        .stop = look.stop,
+        .kind = look.kind,
+        .stub = look.stub,
+        .follows_call = follows_call,
+        .ctx = w,
+    };
+    int answer = HD_ARCH_MACHO_CPU == HD_MACHO_CPU_ARM64 ? hd_innermost_aarch64(&in, &next)
+                                                         : hd_innermost_x86_64(&in, &next);
+    if (answer == HD_INNERMOST_RULE) {
+        return look.kind == HD_COMPACT_NULL ? by_record(w) : HD_STEP_BY_RULE;
+    }
+    if (next.sp < w->regs.sp) {
+        return HD_STOP_NO_PROGRESS;
+    }
+    w->regs = next;
+    w->trust = HD_TRUST_CFI;
+    return HD_STEP_ON;
+}
+
+uint8_t hd_macho_step(struct hd_walker *w, const struct hd_cached_rule *e) {
+    if (hd_pc_is_exact(w->trust)) {
+        return innermost(w, e);
+    }
+    /* A caller has made a frame: its own call has overwritten x30. */
+    bool by_frame =
+        e->rule.kind == HD_RULE_FP || e->rule.kind == HD_RULE_NO_CFI || e->rule.kind == HD_RULE_FOREIGN;
+    if (e->rule.kind == HD_RULE_SP && !hd_arch_return_known(&e->rule, w->regs.valid)) {
+        return by_record(w);
+    }
+    if (by_frame && (w->regs.valid >> HD_ARCH_FP & 1) != 0 &&
+        hd_arch_frame_address(w->regs.r[HD_ARCH_FP]) == 0) {
+        return HD_STOP_ROOT;
+    }
+    return HD_STEP_BY_RULE;
+}
