@@ -43,7 +43,9 @@ extern "C" {
 #define HANGDOG_VERSION "0.1.0" /**< The version of this header, as text. */
 
 /** @cond */
-#if defined(__GNUC__)
+#if defined(HANGDOG_API)
+/* hangdog/hangdog_stub.h defines the functions itself. */
+#elif defined(__GNUC__)
 #define HANGDOG_API __attribute__((visibility("default")))
 #else
 #define HANGDOG_API

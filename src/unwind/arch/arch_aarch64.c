@@ -3,6 +3,9 @@
  * arm64: steps to a caller by reading instructions, and the kernel's signal frame.
  * On the worker thread, also during a hang, so without allocation.
  */
+/* Packages compile the files of all CPUs. */
+#ifdef __aarch64__
+
 #include <errno.h>
 #include <string.h>
 
@@ -83,3 +86,5 @@ int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *s
     next->pc = hd_arch_strip(saved[32]);
     return 1;
 }
+
+#endif

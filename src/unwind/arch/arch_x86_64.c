@@ -3,6 +3,9 @@
  * x86-64: steps to a caller by reading instructions, and the kernel's signal frame.
  * On the worker thread, also during a hang, so without allocation.
  */
+/* Packages compile the files of all CPUs. */
+#ifdef __x86_64__
+
 #include <errno.h>
 #include <string.h>
 
@@ -196,3 +199,5 @@ int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *s
     next->pc = saved[sizeof order + 1];
     return 1;
 }
+
+#endif
