@@ -4,7 +4,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: build demo dashboard test test-all bench lint api format install uninstall clean
+.PHONY: build demo dashboard apple test test-all bench lint api format install uninstall clean
 
 build:
 	scripts/install-dependencies build
@@ -20,6 +20,11 @@ dashboard:
 	scripts/install-dependencies dashboard
 	scripts/build-dashboard
 	scripts/build --only hangdog --only hangdog-serve release
+
+# The library for macOS and iOS. Needs npm and its registry, for the headers of these systems.
+apple:
+	scripts/install-dependencies lint dashboard
+	scripts/build-apple
 
 # All but the slow ones: six minutes on two CPUs.
 test:
