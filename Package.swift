@@ -18,6 +18,7 @@ let package = Package(
                 "src/capture/linux",
                 "src/cause/linux",
                 "src/crash/linux",
+                "src/image/elf",
                 "src/image/linux",
                 "src/os/linux",
                 "src/recognise",

@@ -173,8 +173,10 @@ class Compiled(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for target in ("arm64-apple-macos12.0", "arm64-apple-ios15.0", "x86_64-apple-ios15.0-simulator"):
                 subprocess.run(["clang-14", "-target", target, "-isysroot", SDK, "-fmodules", f"-fmodules-cache-path={folder}",
-                                "-I", os.path.join(SOURCE, "include"), "-x", "objective-c", "-Werror", "-fsyntax-only", "-"],
-                               input="@import Hangdog;\nint main(void) { return hangdog_start(0); }\n", text=True, check=True)
+                                "-I", os.path.join(SOURCE, "include"), "-I", os.path.join(SOURCE, "tests/support/corefoundation"),
+                                "-x", "objective-c", "-Werror", "-fsyntax-only", "-"],
+                               input="@import Hangdog;\nint main(void) { return hangdog_cfrunloop_watch(\"main\", 0, 0) != 0; }\n",
+                               text=True, check=True)
 
     def test_a_package_compiles_the_files_of_each_cpu_for_each_cpu(self):
         for path in sources_of_cmake():
