@@ -15,6 +15,7 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_status.h"
 #include "os/os.h"
+#include "os/thread_list.h"
 #include "unwind/unwind.h"
 
 #define LOOK_NS (100 * HD_NS_PER_MS) /* for which a running thread may yet block */
@@ -81,10 +82,10 @@ static int grow(void **items, size_t *room, size_t needed, size_t bytes) {
 }
 
 static int list_threads(struct live_threads *t) {
-    struct hd_proc_tasks tasks;
+    struct hd_thread_list list;
     int rc = 0;
-    hd_proc_tasks_start(&tasks, t->process->proc_fd);
-    for (int tid; rc == 0 && t->count < THREADS_MAX && (tid = hd_proc_tasks_next(&tasks)) != 0;) {
+    hd_thread_list_start(&list, t->process->proc_fd);
+    for (int tid; rc == 0 && t->count < THREADS_MAX && (tid = (int)hd_thread_list_next(&list).number) != 0;) {
         size_t room = t->room;
         rc = grow((void **)&t->record, &room, t->count + 1, sizeof *t->record);
         if (rc == 0) {
@@ -100,7 +101,7 @@ static int list_threads(struct live_threads *t) {
                                                               .way = HD_WAY_FROZEN};
         }
     }
-    hd_proc_tasks_end(&tasks);
+    hd_thread_list_end(&list);
     return rc == 0 && t->count == 0 ? -ESRCH : rc;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "cli/live/live_report.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
@@ -62,7 +63,7 @@ static uint64_t cpu_ns_of(const struct top_look *l, int tid) {
     if (hd_proc_read_task(l->process->proc_fd, tid, "schedstat", text, sizeof text) <= 0) {
         return 0;
     }
-    hd_proc_take_number(text, &ns);
+    hd_text_take_number(text, &ns);
     return ns;
 }
 

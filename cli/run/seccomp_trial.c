@@ -56,7 +56,7 @@ static void make_the_sockets(void) {
 /* Only the attempts count, not the results. */
 static void make_the_calls(void) {
     static uint32_t word;
-    char byte[512];
+    _Alignas(8) char byte[512];
     struct stat st;
     uint64_t mask = 0, ns;
     char handler[64] = {0}, stack[64];
@@ -64,7 +64,7 @@ static void make_the_calls(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
     int fd = hd_os.open_at(AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    hd_os.getdents(fd, byte, sizeof byte);
+    hd_os.read_names(fd, byte, sizeof byte);
     hd_os.close(fd);
     fd = hd_os.open_at(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
     hd_os.read(fd, byte, 1);
@@ -88,7 +88,7 @@ static void make_the_calls(void) {
     hd_os.signal_action(SIGURG, NULL, handler);
     hd_os.alt_stack(NULL, stack);
     hd_os.signal_mask(SIG_BLOCK, &mask, NULL);
-    hd_os.signal_thread(hd_os.get_pid(), hd_os.get_tid(), SIGURG, 0);
+    hd_os.signal_thread(hd_os.get_pid(), (int)hd_os.get_tid(), SIGURG, 0);
     hd_os.get_random(byte, 1);
     hd_os.wall_clock(&ns);
     hd_os.boot_clock(&ns);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "control/instance.h"
-#include "os/linux/credentials.h"
+#include "os/credentials.h"
 #include "os/linux/proc_files.h"
 #include "preload/attach/abandoned.h"
 #include "preload/attach/attach_state.h"

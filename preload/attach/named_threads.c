@@ -151,7 +151,7 @@ bool hd_named_watch_caller(void) {
         return false;
     }
     checked_ns = now_ns;
-    if (hd_os.get_thread_name(name) != 0 || hd_os.get_tid() == hd_os.get_pid()) {
+    if (hd_os.get_thread_name(name) != 0 || hd_os_is_main_thread()) {
         return false; /* --thread does not apply to the main thread */
     }
     for (uint32_t i = 0; i < hd_named->count; i++) {

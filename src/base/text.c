@@ -141,3 +141,14 @@ void hd_text_time(struct hd_text *t, uint64_t wall_ns) {
     hd_text_padded(t, wall_ns % HD_NS_PER_S, 9);
     hd_text_mem(t, "Z", 1);
 }
+
+const char *hd_text_take_number(const char *p, uint64_t *out) {
+    uint64_t v = 0;
+    for (; *p == ' ' || *p == '\t'; p++) {
+    }
+    for (; *p >= '0' && *p <= '9'; p++) {
+        v = v * 10 + (uint64_t)(*p - '0');
+    }
+    *out = v;
+    return p;
+}

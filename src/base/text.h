@@ -29,4 +29,7 @@ void hd_text_fixed(struct hd_text *t, double v, unsigned decimals);
 /* RFC 3339, UTC, nanoseconds: "2026-01-31T12:00:00.000000001Z". */
 void hd_text_time(struct hd_text *t, uint64_t wall_ns);
 
+/* Skips blanks, and reads a decimal number; it is 0 if no digit follows. Returns the end of the number. */
+const char *hd_text_take_number(const char *p, uint64_t *out);
+
 #endif

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "control/instance.h"
 #include "os/environment.h"
-#include "os/linux/proc_files.h"
 #include "report/spool.h"
 
 const char *hd_settings_environment(const char *name) {
@@ -29,10 +29,10 @@ static uint64_t watchdog_ns(bool of_any) {
                *of = hd_settings_environment("WATCHDOG_PID");
     uint64_t us = 0, pid = 0;
     if (limit != NULL) {
-        hd_proc_take_number(limit, &us);
+        hd_text_take_number(limit, &us);
     }
     if (of != NULL) {
-        hd_proc_take_number(of, &pid);
+        hd_text_take_number(of, &pid);
     }
     bool meant = of_any || of == NULL || pid == (uint64_t)hd_os.get_pid();
     return us != 0 && us < UINT64_MAX / HD_NS_PER_US && meant ? us * HD_NS_PER_US : UINT64_MAX;

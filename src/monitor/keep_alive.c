@@ -6,7 +6,7 @@
  */
 #include "monitor/keep_alive.h"
 
-#include "os/linux/notify_socket.h"
+#include "os/notify_socket.h"
 
 void hd_keep_alive_open(struct hd_monitor *m) {
     const struct hd_settings *s = &m->run->settings;

@@ -31,8 +31,12 @@ struct hd_os_calls {
     int (*flock)(int fd, int operation);
     long (*readlink_at)(int dir, const char *path, char *buf, size_t n); /* stores no NUL at the end */
     long (*get_xattr)(const char *path, const char *name, void *value, size_t n); /* follows links */
-    long (*getdents)(int fd, void *buf, size_t n);
-    int (*stat_at)(int dir, const char *path, void *st, int flags); /* struct stat */
+    /* Reads the next names of an open folder, "." and ".." too. Stores them one after the other, each with a
+     * NUL at its end. Returns the number of bytes; 0: there is no further name. `names` is aligned to 8 bytes
+     * and has at least 512. */
+    long (*read_names)(int fd, char *names, size_t n);
+    /* `st` is a struct stat. An empty path means the file `dir` itself. */
+    int (*stat_at)(int dir, const char *path, void *st, int flags);
     /* Reads the file's type (the S_IFMT bits) from the kernel's cache, so the call never blocks for a file
      * server's answer. */
     int (*file_type_at)(int dir, const char *path, uint32_t *type);
@@ -60,7 +64,7 @@ struct hd_os_calls {
     int (*set_thread_name)(const char *name); /* names the calling thread */
     int (*get_thread_name)(char name[16]);    /* reads the calling thread's name */
     int (*get_pid)(void);
-    int (*get_tid)(void);
+    uint64_t (*get_tid)(void); /* the number of struct hd_thread_id */
     long (*get_random)(void *buf, size_t n);
     int (*wall_clock)(uint64_t *ns); /* CLOCK_REALTIME */
     int (*boot_clock)(uint64_t *ns); /* CLOCK_BOOTTIME, which counts the time of a system suspend too */
@@ -69,7 +73,7 @@ struct hd_os_calls {
      * first. */
     int (*clock)(int clock, struct timespec *time);
     /* Reads the CPU time of a thread of this process. -EINVAL: the thread has ended. */
-    int (*thread_cpu_clock)(int tid, uint64_t *ns);
+    int (*thread_cpu_clock)(uint64_t tid, uint64_t *ns);
     /* Reads memory of process `pid`, which may be this process (process_vm_readv). Returns the number of
      * bytes read. If a part of the memory is unmapped, the number may be below `n`, or the result is
      * -EFAULT. */
@@ -89,6 +93,19 @@ extern struct hd_os_calls hd_os;
 int hd_os_open(int dir, const char *path);
 /* Closes `fd`, or does nothing if `fd` is negative. */
 void hd_os_close(int fd);
+/* Opens a folder only as the start of paths. Where the system can, this needs no right to read the folder.
+ * `follow` false: the last part of `name` must be no link. Returns a descriptor or a negative errno value. */
+int hd_os_open_folder(int dir, const char *name, bool follow);
+/* Opens this process's memory for the calling thread. The descriptor is for reads that may fail. Negative:
+ * the system refuses, or needs no descriptor. */
+int hd_os_open_memory(void);
+/* Returns when the file of a struct stat was last changed, in nanoseconds of CLOCK_REALTIME. */
+struct stat;
+uint64_t hd_os_modified_ns(const struct stat *st);
+/* True: the calling thread is the process's first one. */
+bool hd_os_is_main_thread(void);
+/* True: the process has rights that the user who started it has not. Its environment is not to be trusted. */
+bool hd_os_has_more_rights(void);
 /* Returns CLOCK_REALTIME in nanoseconds; 0: the clock cannot be read. */
 uint64_t hd_os_wall_ns(void);
 

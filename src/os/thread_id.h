@@ -17,8 +17,8 @@ typedef struct hd_thread_id {
 
 #define HD_THREAD_ID_NONE ((hd_thread_id){0})
 
-static inline hd_thread_id hd_thread_id_of(int tid) {
-    return (hd_thread_id){(uint64_t)tid};
+static inline hd_thread_id hd_thread_id_of(uint64_t number) {
+    return (hd_thread_id){number};
 }
 
 static inline hd_thread_id hd_thread_id_self(void) {

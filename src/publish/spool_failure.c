@@ -6,7 +6,7 @@
 #include "publish/spool_failure.h"
 
 #include "base/text.h"
-#include "os/linux/notify_socket.h"
+#include "os/notify_socket.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -4,15 +4,14 @@
  */
 #include "report/spool.h"
 
-#include "base/text.h"
-#include "os/linux/descriptor_table.h"
+#include "os/descriptor_table.h"
 #include "os/os.h"
 #include "record/uuid.h"
 #include "report/spool_files.h"
+#include "report/spool_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,78 +21,14 @@
 /* Ignores a failure: the next open of the file reports it. Other bits stay: a folder may have inherited its
  * group bits. */
 int hd_spool_allow_owner(int fd, struct stat *st) {
-    int r = hd_os.stat_at(fd, "", st, AT_EMPTY_PATH);
+    int r = hd_os.stat_at(fd, "", st, 0);
     if (r == 0 && st->st_nlink <= 1 && (st->st_mode & 0600) != 0600) {
         (void)hd_os.chmod_at(fd, "", (int)(st->st_mode | 0600)); /* the kernel ignores the file type */
     }
     return r;
 }
 
-/* The same for a folder, which may not be readable yet. Changes the folder by its descriptor: another user
- * who may write to the parent could put a link of that name there. */
-static void allow_to_enter(int dir, const char *name, int place) {
-    char path[48];
-    struct stat st;
-    struct hd_text t;
-    if (hd_os.stat_at(place, "", &st, AT_EMPTY_PATH) == 0 && (st.st_mode & 0700) != 0700) {
-        hd_text_init(&t, path, sizeof path);
-        hd_text_str(&t, "/proc/thread-self/fd/");
-        hd_text_u64(&t, (uint64_t)place);
-        int r = hd_os.chmod_at(AT_FDCWD, path, (int)(st.st_mode | 0700));
-        if (r == -ENOENT) { /* the program has another root, without /proc */
-            (void)hd_os.chmod_at(dir, name, (int)(st.st_mode | 0700));
-        }
-    }
-}
-
 /* ---- the folder --------------------------------------------------------------------------- */
-
-/* Opens folder `name` in `dir`; makes it if it is missing. */
-static int enter_folder(int dir, const char *name) {
-    const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-    int fd = hd_os.open_at(dir, name, flags, 0);
-    if (fd != -ENOENT) {
-        return fd;
-    }
-    int r = hd_os.mkdir_at(dir, name, 0700);
-    if (r < 0 && r != -EEXIST) {
-        return r;
-    }
-    fd = hd_os.open_at(dir, name, r == 0 ? flags | O_NOFOLLOW : flags, 0);
-    if (r == 0 && fd >= 0) {
-        allow_to_enter(dir, name, fd);
-    }
-    return fd;
-}
-
-/* Follows `path` component by component, so a path of any length needs the buffer of one name only. Leaves
- * the last name in s->name, and its parent in s->above_fd. */
-static int enter_path(struct hd_spool *s, const char *path) {
-    int fd = hd_os.open_at(AT_FDCWD, path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    while (fd >= 0) {
-        while (*path == '/') {
-            path++;
-        }
-        if (*path == 0) {
-            break;
-        }
-        size_t n = 0;
-        while (path[n] != 0 && path[n] != '/') {
-            n++;
-        }
-        int next = -ENAMETOOLONG;
-        if (n < sizeof s->name) {
-            memcpy(s->name, path, n);
-            s->name[n] = 0;
-            next = enter_folder(fd, s->name);
-        }
-        hd_os_close(s->above_fd);
-        s->above_fd = fd;
-        fd = next;
-        path += n;
-    }
-    return fd;
-}
 
 static int open_place(struct hd_spool *s, int place) {
     if (place < 0) {
@@ -114,7 +49,7 @@ int hd_spool_open(struct hd_spool *s, const char *path) {
     if (path[0] == 0) {
         return -ENOENT;
     }
-    int r = open_place(s, enter_path(s, path));
+    int r = open_place(s, hd_spool_enter_path(path, s->name, sizeof s->name, &s->above_fd));
     if (r == 0) {
         hd_spool_sweep(s->dir_fd);
     } else {
@@ -127,7 +62,7 @@ int hd_spool_open(struct hd_spool *s, const char *path) {
 /* Makes a removed folder again, by its parent and not by its path: the program may have another root now. */
 static int open_again(struct hd_spool *s) {
     int before = s->dir_fd;
-    int r = s->above_fd < 0 ? -ENOENT : open_place(s, enter_folder(s->above_fd, s->name));
+    int r = s->above_fd < 0 ? -ENOENT : open_place(s, hd_spool_enter_folder(s->above_fd, s->name));
     if (r == 0) {
         hd_os_close(before);
     }

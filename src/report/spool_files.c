@@ -8,7 +8,6 @@
 #include "os/os.h"
 #include "record/uuid.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -69,7 +68,7 @@ static bool is_of_session(const char *name) {
 /* ---- walks -------------------------------------------------------------------------------- */
 
 int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, const char *name), void *ctx) {
-    _Alignas(struct dirent64) char entries[4096];
+    _Alignas(8) char names[4096];
     /* A new descriptor starts at the first entry. */
     int fd = hd_os.open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
@@ -77,33 +76,28 @@ int hd_spool_walk(int dir_fd, int (*each)(void *ctx, enum hd_spool_file what, co
     }
     int result = 0;
     while (result == 0) {
-        long n = hd_os.getdents(fd, entries, sizeof entries);
+        long n = hd_os.read_names(fd, names, sizeof names);
         if (n <= 0) {
             result = (int)n;
             break;
         }
         for (long at = 0; at < n && result == 0;) {
-            const struct dirent64 *e = (const struct dirent64 *)(const void *)(entries + at);
-            enum hd_spool_file what = hd_spool_what(e->d_name);
+            enum hd_spool_file what = hd_spool_what(names + at);
             if (what != HD_SPOOL_OTHER) {
-                result = each(ctx, what, e->d_name);
+                result = each(ctx, what, names + at);
             }
-            at += e->d_reclen;
+            at += (long)strlen(names + at) + 1;
         }
     }
     hd_os_close(fd);
     return result;
 }
 
-static uint64_t modified_ns(const struct stat *st) {
-    return (uint64_t)st->st_mtim.tv_sec * HD_NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
-}
-
 /* When a file was written. A file dated later than now is from before the clock was set back, at an unknown
  * time: 0, so it counts as the oldest. Uses the date of the file, not of the id: the ids of one process grow
  * even when the clock is set back. */
 static uint64_t written_ns(const struct stat *st, uint64_t now_ns) {
-    uint64_t at_ns = modified_ns(st);
+    uint64_t at_ns = hd_os_modified_ns(st);
     return at_ns > now_ns + LEAD_NS ? 0 : at_ns;
 }
 
@@ -149,7 +143,7 @@ struct sweep {
 static bool is_older(const struct sweep *sweep, const char *name, uint64_t age_ns) {
     struct stat st;
     return hd_os.stat_at(sweep->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           modified_ns(&st) + age_ns < sweep->now_ns;
+           hd_os_modified_ns(&st) + age_ns < sweep->now_ns;
 }
 
 static int sweep_one(void *ctx, enum hd_spool_file what, const char *name) {
@@ -247,7 +241,7 @@ int hd_spool_trim(struct hd_spool *s, const char *keep) {
     }
     int r = hd_os.wall_clock(&trim.now_ns);
     if (r == 0) {
-        r = hd_os.stat_at(s->dir_fd, "", &trim.folder, AT_EMPTY_PATH);
+        r = hd_os.stat_at(s->dir_fd, "", &trim.folder, 0);
     }
     if (r < 0) {
         return r;

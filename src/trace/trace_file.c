@@ -8,11 +8,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/text.h"
 #include "image/modules.h"
-#include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "os/ticks.h"
 #include "report/json.h"
@@ -185,7 +183,7 @@ static void print_failure(const char *path) {
 void hd_trace_write(const struct hd_trace *t) {
     char name[PATH_BYTES];
     struct hd_text path;
-    if (getauxval(AT_SECURE) != 0) { /* the user who set the environment has fewer rights */
+    if (hd_os_has_more_rights()) { /* the user who set the environment has fewer rights */
         return;
     }
     hd_text_init(&path, name, sizeof name);
@@ -193,7 +191,7 @@ void hd_trace_write(const struct hd_trace *t) {
     file.trace = t;
     file.limit_ns = limit_ns();
     file.fd = hd_os.open_at(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    int memory = hd_proc_open_own_task(hd_os.get_tid(), "mem", O_RDONLY | O_CLOEXEC);
+    int memory = hd_os_open_memory();
     hd_modules_init_live(&file.modules, memory);
     if (file.fd < 0 || write_document() != 0) {
         print_failure(name);

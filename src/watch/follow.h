@@ -7,7 +7,7 @@
 #ifndef HD_FOLLOW_H
 #define HD_FOLLOW_H
 
-#include "os/linux/credentials.h"
+#include "os/credentials.h"
 #include "watch/run.h"
 
 /* Opens the credential files that the functions below read. The monitor and the worker each call it once,

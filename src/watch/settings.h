@@ -6,7 +6,7 @@
 #define HD_SETTINGS_H
 
 #include "hangdog/hangdog.h"
-#include "os/linux/notify_socket.h"
+#include "os/notify_socket.h"
 #include "record/record.h"
 
 /* The signal by which the monitor asks a thread for its stack, if no other signal is set. 23 is SIGURG on

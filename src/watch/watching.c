@@ -47,7 +47,7 @@ void hd_watch_leave_stopped(void) {
  * HD_LAUNCH_KNOWN_NS, that is Hangdog's start. Otherwise it is `now_ns`. */
 static uint64_t launched_ns(const struct hd_run *r, uint64_t now_ns) {
     uint64_t started_ns = r->record->options.started_ns;
-    bool launches = hd_os.get_tid() == hd_os.get_pid() && atomic_load(&r->record->turns.launch_ns) == 0;
+    bool launches = hd_os_is_main_thread() && atomic_load(&r->record->turns.launch_ns) == 0;
     return launches && now_ns - started_ns < HD_LAUNCH_KNOWN_NS ? started_ns : now_ns;
 }
 

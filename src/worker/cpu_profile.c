@@ -7,7 +7,7 @@
 #include "worker/cpu_profile.h"
 
 static bool read_cpu_clock(hd_thread_id thread, uint64_t *cpu_ns) {
-    return hd_os.thread_cpu_clock(hd_thread_id_tid(thread), cpu_ns) == 0;
+    return hd_os.thread_cpu_clock(thread.number, cpu_ns) == 0;
 }
 
 static uint64_t growth(uint64_t from, uint64_t to) {

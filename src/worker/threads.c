@@ -10,7 +10,7 @@
 
 #include "capture/capture.h"
 #include "cause/deadlock.h"
-#include "os/linux/proc_files.h"
+#include "os/thread_list.h"
 
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
@@ -53,18 +53,11 @@ static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_i
     /* the watched thread is captured although it has samples, because a report of another loop's hang may use
      * the captured threads */
     add_thread(t, watched);
-    struct hd_proc_tasks tasks;
-    hd_proc_tasks_start(&tasks, t->probe->proc_fd);
-    for (int tid; (tid = hd_proc_tasks_next(&tasks)) != 0;) {
-        add_thread(t, hd_thread_id_of(tid));
+    struct hd_thread_list list;
+    hd_thread_list_start(&list, t->probe->proc_fd);
+    for (hd_thread_id next; !hd_thread_id_is_none(next = hd_thread_list_next(&list));) {
+        add_thread(t, next);
     }
-}
-
-static void read_name(const struct hd_threads *t, struct hd_thread_record *r) {
-    char comm[sizeof r->name + 1];
-    long n = hd_proc_read_task(t->probe->proc_fd, hd_thread_id_tid(r->thread), "comm", comm, sizeof comm);
-    comm[n > 0 ? n - 1 : 0] = '\0'; /* drops the newline at the end of the thread's file comm */
-    memcpy(r->name, comm, sizeof r->name);
 }
 
 /* ---- a thread with a stack -------------------------------------------------------------------- */
@@ -142,7 +135,7 @@ static void read_running_script(struct hd_threads *t, struct hd_thread_record *r
 static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
-        if (hd_os.thread_cpu_clock(hd_thread_id_tid(thread), &out->cpu_ns) != 0) {
+        if (hd_os.thread_cpu_clock(thread.number, &out->cpu_ns) != 0) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
@@ -223,7 +216,7 @@ static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_n
             t->count = i;
             break;
         }
-        read_name(t, &t->thread[i]);
+        hd_thread_name(t->probe->proc_fd, t->thread[i].thread, t->thread[i].name, sizeof t->thread[i].name);
         bool done = try_thread(t, &t->thread[i], &t->seen[i]);
         again = again || (!done && !hd_thread_id_equal(t->thread[i].thread, watched));
     }

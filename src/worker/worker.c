@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-#include "os/linux/descriptor_table.h"
+#include "os/descriptor_table.h"
 #include "publish/publish.h"
 #include "publish/spool_failure.h"
 #include "watch/follow.h"

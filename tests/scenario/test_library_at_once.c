@@ -113,7 +113,7 @@ static void halt(void) {
 static struct hd_os_calls true_os;
 static atomic_int kept; /* memory of watched threads that was not given back */
 
-static int get_tid_late(void) {
+static uint64_t get_tid_late(void) {
     halt();
     return true_os.get_tid();
 }

@@ -114,9 +114,9 @@ static struct {
     _Atomic uint64_t at_ns, cpu_ns;
 } first, last;
 
-static int read_clock(int tid, uint64_t *ns) {
+static int read_clock(uint64_t tid, uint64_t *ns) {
     bool yes = true;
-    if (tid != atomic_load(&spinner.tid)) {
+    if ((int)tid != atomic_load(&spinner.tid)) {
         return real.thread_cpu_clock(tid, ns);
     }
     if (atomic_compare_exchange_strong(&fails, &yes, false)) {

@@ -63,8 +63,8 @@ static inline int truncate_file(int fd, uint64_t size) {
 static inline int lock_file(int fd, int operation) {
     return fails() ? fail_with : real.flock(fd, operation);
 }
-static inline long list(int fd, void *buf, size_t n) {
-    return fails() ? fail_with : real.getdents(fd, buf, n);
+static inline long list(int fd, char *names, size_t n) {
+    return fails() ? fail_with : real.read_names(fd, names, n);
 }
 static inline int stat_file(int dir, const char *path, void *st, int flags) {
     return fails() ? fail_with : real.stat_at(dir, path, st, flags);
@@ -79,7 +79,7 @@ static inline void let_calls_fail(void) {
     hd_os.mkdir_at = mkdir_at;
     hd_os.ftruncate = truncate_file;
     hd_os.flock = lock_file;
-    hd_os.getdents = list;
+    hd_os.read_names = list;
     hd_os.stat_at = stat_file;
 }
 

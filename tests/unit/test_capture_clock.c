@@ -14,7 +14,7 @@
 #include "capture/thread_clock.h"
 #include "os/os.h"
 
-static int refused(int tid, uint64_t *ns) {
+static int refused(uint64_t tid, uint64_t *ns) {
     (void)tid;
     (void)ns;
     return -EPERM;
@@ -43,7 +43,7 @@ static void context_switches_and_cpu_clock_stand_in_for_schedstat(void **state) 
 /* A CPU time of 0 would say that the thread never ran, and that the process was stopped all the time. */
 static void without_a_cpu_clock_there_are_no_statistics(void **state) {
     (void)state;
-    int (*real)(int tid, uint64_t *ns) = hd_os.thread_cpu_clock;
+    int (*real)(uint64_t tid, uint64_t *ns) = hd_os.thread_cpu_clock;
     struct hd_thread_clock clock;
     hd_os.thread_cpu_clock = refused;
     int rc = read_without_schedstat(&clock);

@@ -86,7 +86,7 @@ static void read_and_spin(struct live *l) {
 
 static uint64_t clock_stands_at;
 
-static int standing_clock(int tid, uint64_t *ns) {
+static int standing_clock(uint64_t tid, uint64_t *ns) {
     (void)tid;
     *ns = clock_stands_at;
     return 0;

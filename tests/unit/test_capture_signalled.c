@@ -328,7 +328,7 @@ static void body_blocks_the_signal_for_a_while(struct live *l) {
 
 static struct hd_os_calls real;
 
-static int stands_still(int tid, uint64_t *ns) {
+static int stands_still(uint64_t tid, uint64_t *ns) {
     (void)tid;
     *ns = 1;
     return 0;

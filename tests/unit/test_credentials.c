@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/linux/credentials.h"
+#include "os/credentials.h"
 #include "os/os.h"
 
 #define HEAD \

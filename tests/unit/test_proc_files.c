@@ -13,8 +13,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
+#include "os/thread_list.h"
 
 #define THREADS 120 /* more than one call of getdents tells */
 
@@ -23,7 +25,7 @@ static int tids[THREADS];
 static pthread_barrier_t here, done;
 
 static void *wait_for_the_end(void *arg) {
-    *(int *)arg = hd_os.get_tid();
+    *(int *)arg = (int)hd_os.get_tid();
     hd_os.set_thread_name("fifteen letters");
     pthread_barrier_wait(&here);
     pthread_barrier_wait(&done);
@@ -31,13 +33,13 @@ static void *wait_for_the_end(void *arg) {
 }
 
 static int times_listed(int tid) {
-    struct hd_proc_tasks t;
+    struct hd_thread_list t;
     int times = 0;
-    hd_proc_tasks_start(&t, proc_fd);
-    for (int one; (one = hd_proc_tasks_next(&t)) != 0;) {
+    hd_thread_list_start(&t, proc_fd);
+    for (int one; (one = (int)hd_thread_list_next(&t).number) != 0;) {
         times += one == tid;
     }
-    assert_int_equal(hd_proc_tasks_next(&t), 0); /* also when asked again */
+    assert_int_equal(hd_thread_list_next(&t).number, 0); /* also when asked again */
     return times;
 }
 
@@ -54,7 +56,7 @@ static void every_thread_is_listed_once_and_has_its_files(void **state) {
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(times_listed(tids[i]), 1);
     }
-    assert_int_equal(times_listed(hd_os.get_tid()), 1);
+    assert_int_equal(times_listed((int)hd_os.get_tid()), 1);
     assert_int_equal(hd_proc_read_task(proc_fd, tids[0], "comm", text, sizeof text), 16);
     assert_string_equal(text, "fifteen letters\n");
     assert_int_equal(hd_proc_read_task(proc_fd, tids[0], "comm", text, 8), 7);
@@ -79,22 +81,22 @@ static void a_line_is_found_by_what_it_begins_with(void **state) {
 static void what_has_gone_reads_as_empty(void **state) {
     (void)state;
     char text[32] = "as before";
-    struct hd_proc_tasks t;
+    struct hd_thread_list t;
     assert_true(hd_proc_read_task(proc_fd, 1 << 30, "comm", text, sizeof text) < 0);
     assert_string_equal(text, "");
-    hd_proc_tasks_start(&t, -1);
-    assert_int_equal(hd_proc_tasks_next(&t), 0);
+    hd_thread_list_start(&t, -1);
+    assert_int_equal(hd_thread_list_next(&t).number, 0);
 }
 
 static void a_walk_may_end_early_and_leaves_no_descriptor(void **state) {
     (void)state;
-    struct hd_proc_tasks t;
+    struct hd_thread_list t;
     int before = dup(0);
     close(before);
-    hd_proc_tasks_start(&t, proc_fd);
-    assert_true(hd_proc_tasks_next(&t) > 0);
-    hd_proc_tasks_end(&t);
-    assert_int_equal(hd_proc_tasks_next(&t), 0);
+    hd_thread_list_start(&t, proc_fd);
+    assert_true(hd_thread_list_next(&t).number > 0);
+    hd_thread_list_end(&t);
+    assert_int_equal(hd_thread_list_next(&t).number, 0);
     int after = dup(0);
     close(after);
     assert_int_equal(after, before);
@@ -130,29 +132,29 @@ static void an_instance_that_is_filled_before_it_is_opened_is_not_read(void **st
     epoll = epoll_create1(EPOLL_CLOEXEC);
     int one = eventfd(0, EFD_CLOEXEC);
     epoll_ctl(epoll, EPOLL_CTL_ADD, one, &(struct epoll_event){.events = EPOLLIN});
-    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) > 0);
+    assert_true(hd_proc_read_epoll(proc_fd, (int)hd_os.get_tid(), epoll, text, sizeof text) > 0);
     assert_non_null(hd_proc_find_line(text, "tfd:"));
     hd_os.open_at = fill_and_open;
-    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) < 0);
+    assert_true(hd_proc_read_epoll(proc_fd, (int)hd_os.get_tid(), epoll, text, sizeof text) < 0);
     assert_string_equal(text, "");
     hd_os = real;
     for (int i = 0; i < MANY; i++) {
         close(filled[i]);
     }
-    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) > 0);
+    assert_true(hd_proc_read_epoll(proc_fd, (int)hd_os.get_tid(), epoll, text, sizeof text) > 0);
     close(epoll);
-    assert_true(hd_proc_read_epoll(proc_fd, hd_os.get_tid(), epoll, text, sizeof text) < 0);
+    assert_true(hd_proc_read_epoll(proc_fd, (int)hd_os.get_tid(), epoll, text, sizeof text) < 0);
     close(one);
 }
 
 static void a_number_ends_where_its_digits_do(void **state) {
     (void)state;
     uint64_t v;
-    assert_string_equal(hd_proc_take_number(" \t  4711 kB", &v), " kB");
+    assert_string_equal(hd_text_take_number(" \t  4711 kB", &v), " kB");
     assert_int_equal(v, 4711);
-    assert_string_equal(hd_proc_take_number("-1 2", &v), "-1 2");
+    assert_string_equal(hd_text_take_number("-1 2", &v), "-1 2");
     assert_int_equal(v, 0);
-    assert_string_equal(hd_proc_take_number("", &v), "");
+    assert_string_equal(hd_text_take_number("", &v), "");
     assert_int_equal(v, 0);
 }
 

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 
 #include "base/text.h"
-#include "os/linux/descriptor_table.h"
+#include "os/descriptor_table.h"
 #include "os/os.h"
 
 #define STATUS_BYTES_MAX (128u * 1024u)
@@ -163,7 +163,7 @@ long hd_thread_files_schedstat(const struct hd_thread_files *f, char *text, size
 }
 
 int hd_thread_files_cpu(const struct hd_thread_files *f, uint64_t *ns) {
-    int rc = kept.pid != 0 ? -ENOTSUP : hd_os.thread_cpu_clock(f->tid, ns);
+    int rc = kept.pid != 0 ? -ENOTSUP : hd_os.thread_cpu_clock((uint64_t)f->tid, ns);
     *ns = rc < 0 ? 0 : *ns;
     return rc == -EINVAL ? -ESRCH : rc;
 }

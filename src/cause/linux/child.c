@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/text.h"
 #include "cause/linux/descriptor.h"
 #include "cause/linux/descriptor_set.h"
 #include "cause/linux/reply_thread.h"
@@ -120,7 +121,7 @@ static bool uses_terminal(struct hd_probe_context *ctx, uint64_t pid, const stru
         newest_children(ctx, (int)pid, text, sizeof text);
         pid = 0;
         for (const char *at = text; *at >= '0' && *at <= '9'; at += *at == ' ') {
-            at = hd_proc_take_number(at, &pid);
+            at = hd_text_take_number(at, &pid);
         }
         hd_os_close(ctx->mem_fd);
         hd_os_close(ctx->proc_fd);
@@ -142,7 +143,7 @@ static bool has_pipe(const struct hd_probe_context *ctx, uint64_t pid, uint64_t 
     if (path[0] != PIPE_LINK[0]) {
         return false;
     }
-    hd_proc_take_number(path + strlen(PIPE_LINK), &number);
+    hd_text_take_number(path + strlen(PIPE_LINK), &number);
     return number == pipe;
 }
 
@@ -160,7 +161,7 @@ void hd_child_find(struct hd_probe_context *ctx, int tid, uint64_t since_ns, str
     bool at_pipe = hd_evidence_fd_kind(out) == HD_FD_PIPE, found = false;
     for (const char *p = text; *p >= '0' && *p <= '9';) {
         uint64_t pid;
-        p = hd_proc_take_number(p, &pid);
+        p = hd_text_take_number(p, &pid);
         for (; *p == ' ' || *p == '\n'; p++) {
         }
         struct hd_proc_stat child = process_of(ctx, pid);

@@ -49,7 +49,7 @@ uint64_t hd_control_group_number(int fd, const char *key) {
         text[n] = '\0';
         const char *at = hd_proc_find_line(text, key);
         if (at != NULL) {
-            hd_proc_take_number(at, &number);
+            hd_text_take_number(at, &number);
         }
     }
     return number;

@@ -46,7 +46,7 @@ static bool is_terminal(const char *link) {
     uint64_t number;
     return hd_proc_starts_with(link, "/dev/pts/") || strcmp(link, "/dev/console") == 0 ||
            (hd_proc_starts_with(link, "/dev/tty") &&
-            *hd_proc_take_number(link + strlen("/dev/tty"), &number) == '\0');
+            *hd_text_take_number(link + strlen("/dev/tty"), &number) == '\0');
 }
 
 enum hd_fd_kind hd_descriptor_device_kind(const char *path) {
@@ -77,11 +77,11 @@ enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evide
     }
     link[n] = '\0';
     if (hd_proc_starts_with(link, "socket:[")) {
-        hd_proc_take_number(link + strlen("socket:["), &out->descriptor.inode);
+        hd_text_take_number(link + strlen("socket:["), &out->descriptor.inode);
         return socket_kind(proc_fd, path, out->descriptor.inode);
     }
     if (hd_proc_starts_with(link, PIPE_LINK)) {
-        hd_proc_take_number(link + strlen(PIPE_LINK), &out->descriptor.inode);
+        hd_text_take_number(link + strlen(PIPE_LINK), &out->descriptor.inode);
         return HD_FD_PIPE;
     }
     if (hd_proc_starts_with(link, "anon_inode:")) {

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/syscall.h>
 
+#include "base/text.h"
 #include "cause/linux/descriptor.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
@@ -17,7 +18,7 @@ static int epoll_members(const struct hd_probe_context *ctx, int tid, int epfd, 
     for (const char *p = text;
          count < HD_SET_DESCRIPTORS_MAX && (p = hd_proc_find_line(p, "tfd:")) != NULL;) {
         uint64_t fd;
-        p = hd_proc_take_number(p, &fd);
+        p = hd_text_take_number(p, &fd);
         fds[count++] = (int)fd;
     }
     return count;
@@ -84,7 +85,7 @@ int32_t hd_descriptor_pidfd_process(const struct hd_probe_context *ctx, int tid,
     hd_proc_read(ctx->proc_fd, path, text, sizeof text);
     const char *said = hd_proc_find_line(text, "Pid:");
     if (said != NULL) {
-        hd_proc_take_number(said, &pid);
+        hd_text_take_number(said, &pid);
     }
     return (int32_t)pid;
 }

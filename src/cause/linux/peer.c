@@ -94,7 +94,7 @@ static void add_ipv6(struct hd_text *t, const uint8_t *address) {
 
 bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
     uint64_t found;
-    hd_proc_take_number(skip_fields(line, 9), &found);
+    hd_text_take_number(skip_fields(line, 9), &found);
     if (found != inode || inode == 0) {
         return false;
     }

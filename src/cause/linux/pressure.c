@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "base/text.h"
 #include "cause/linux/control_group.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
@@ -52,7 +53,7 @@ static uint64_t stall_ns(int fd) {
             at++;
         }
         if (*at == 't') {
-            hd_proc_take_number(at + sizeof "total=" - 1, &us);
+            hd_text_take_number(at + sizeof "total=" - 1, &us);
         }
     }
     return us * HD_NS_PER_US;

@@ -5,6 +5,7 @@
 
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_text.h"
+#include "os/thread_list.h"
 
 enum library {
     GDBUS,
@@ -157,12 +158,12 @@ bool hd_thread_syscall(int proc_fd, int tid, struct hd_capture *out) {
 }
 
 int hd_reply_thread_find(int proc_fd, const char *name, struct hd_capture *out) {
-    struct hd_proc_tasks tasks;
+    struct hd_thread_list list;
     int tid;
-    hd_proc_tasks_start(&tasks, proc_fd);
+    hd_thread_list_start(&list, proc_fd);
     do {
-        tid = hd_proc_tasks_next(&tasks);
+        tid = (int)hd_thread_list_next(&list).number;
     } while (tid != 0 && !(is_named(proc_fd, tid, name) && hd_thread_syscall(proc_fd, tid, out)));
-    hd_proc_tasks_end(&tasks);
+    hd_thread_list_end(&list);
     return tid;
 }

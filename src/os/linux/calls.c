@@ -5,16 +5,19 @@
  */
 #include "os/os.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 
-#include "os/linux/descriptor_table.h"
+#include "os/descriptor_table.h"
+#include "os/linux/proc_files.h"
 #include "os/linux/syscall.h"
 
 static int sys_open_at(int dir, const char *path, int flags, int mode) {
@@ -82,12 +85,22 @@ static long sys_get_xattr(const char *path, const char *name, void *value, size_
     return hd_syscall4(SYS_getxattr, path, name, value, n);
 }
 
-static long sys_getdents(int fd, void *buf, size_t n) {
-    return hd_syscall3(SYS_getdents64, fd, buf, n);
+/* Each entry of the kernel becomes its name. The name moves to a lower address of the same buffer. */
+static long sys_read_names(int fd, char *names, size_t n) {
+    long bytes = hd_syscall3(SYS_getdents64, fd, names, n), used = 0;
+    for (long at = 0; at < bytes;) {
+        const struct dirent64 *e = (const struct dirent64 *)(const void *)(names + at);
+        const char *name = e->d_name;
+        at += e->d_reclen;
+        do {
+            names[used++] = *name;
+        } while (*name++ != '\0');
+    }
+    return bytes <= 0 ? bytes : used;
 }
 
 static int sys_stat_at(int dir, const char *path, void *st, int flags) {
-    return (int)hd_syscall4(SYS_newfstatat, dir, path, st, flags);
+    return (int)hd_syscall4(SYS_newfstatat, dir, path, st, flags | AT_EMPTY_PATH);
 }
 
 static int sys_file_type_at(int dir, const char *path, uint32_t *type) {
@@ -159,8 +172,8 @@ static int sys_get_pid(void) {
     return (int)hd_syscall0(SYS_getpid);
 }
 
-static int sys_get_tid(void) {
-    return (int)hd_syscall0(SYS_gettid);
+static uint64_t sys_get_tid(void) {
+    return (uint64_t)hd_syscall0(SYS_gettid);
 }
 
 static long sys_get_random(void *buf, size_t n) {
@@ -187,7 +200,7 @@ static int sys_boot_clock(uint64_t *ns) {
 
 /* Reads the clock with the number that pthread_getcpuclockid returns: CPUCLOCK_SCHED of one thread, see
  * include/linux/posix-timers_types.h. `tid` is the thread's id in the caller's PID namespace. */
-static int sys_thread_cpu_clock(int tid, uint64_t *ns) {
+static int sys_thread_cpu_clock(uint64_t tid, uint64_t *ns) {
     return read_clock((int)(~(unsigned)tid << 3 | 6u), ns);
 }
 
@@ -214,7 +227,7 @@ struct hd_os_calls hd_os = {
     .flock = sys_flock,
     .readlink_at = sys_readlink_at,
     .get_xattr = sys_get_xattr,
-    .getdents = sys_getdents,
+    .read_names = sys_read_names,
     .stat_at = sys_stat_at,
     .file_type_at = sys_file_type_at,
     .map = sys_map,
@@ -242,6 +255,26 @@ struct hd_os_calls hd_os = {
 
 int hd_os_open(int dir, const char *path) {
     return hd_os.open_at(dir, path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+int hd_os_open_folder(int dir, const char *name, bool follow) {
+    return hd_os.open_at(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0);
+}
+
+int hd_os_open_memory(void) {
+    return hd_proc_open_own_task((int)hd_os.get_tid(), "mem", O_RDONLY | O_CLOEXEC);
+}
+
+uint64_t hd_os_modified_ns(const struct stat *st) {
+    return (uint64_t)st->st_mtim.tv_sec * HD_NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+bool hd_os_is_main_thread(void) {
+    return hd_os.get_tid() == (uint64_t)hd_os.get_pid();
+}
+
+bool hd_os_has_more_rights(void) {
+    return getauxval(AT_SECURE) != 0;
 }
 
 void hd_os_close(int fd) {

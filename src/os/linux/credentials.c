@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "os/linux/credentials.h"
+#include "os/credentials.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/syscall.h"
 #include "os/os.h"
@@ -35,7 +36,7 @@ static const char *line_of(const char *text, const char *key) {
 
 static void take_ids(const char *line, uint64_t ids[3]) {
     for (unsigned i = 0; i < 3; i++) {
-        line = hd_proc_take_number(line, &ids[i]);
+        line = hd_text_take_number(line, &ids[i]);
     }
 }
 

@@ -7,11 +7,11 @@
  * other effect of a close happens only when the last copy of a descriptor is closed, and the program still
  * has a copy.
  */
-#include "os/linux/descriptor_table.h"
+#include "os/descriptor_table.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <string.h>
 
 #include "os/linux/syscall.h"
 #include "os/os.h"
@@ -47,15 +47,14 @@ static int number_of(const char *name) {
  * so the list stays whole while descriptors close. False: the list cannot be read, or is another thread's. A
  * list without the descriptor `own` is another thread's. */
 static bool close_listed(void) {
-    _Alignas(struct dirent64) char entries[1024];
+    _Alignas(8) char names[1024];
     int own = hd_os.open_at(AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     long bytes = own;
     bool listed = false;
-    while (own >= 0 && (bytes = hd_os.getdents(own, entries, sizeof entries)) > 0) {
+    while (own >= 0 && (bytes = hd_os.read_names(own, names, sizeof names)) > 0) {
         for (long at = 0; at < bytes;) {
-            const struct dirent64 *e = (const struct dirent64 *)(const void *)(entries + at);
-            int number = number_of(e->d_name);
-            at += e->d_reclen;
+            int number = number_of(names + at);
+            at += (long)strlen(names + at) + 1;
             listed |= number == own;
             if (number != own) {
                 hd_os_close(number);

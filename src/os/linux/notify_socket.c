@@ -3,7 +3,7 @@
  * A message to the service manager does not name its sender: the manager gets the sender's process id from
  * the kernel.
  */
-#include "os/linux/notify_socket.h"
+#include "os/notify_socket.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/linux/proc_files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,59 +75,17 @@ const char *hd_proc_find_line(const char *text, const char *key) {
     return NULL;
 }
 
-const char *hd_proc_take_number(const char *p, uint64_t *out) {
-    uint64_t v = 0;
-    for (; *p == ' ' || *p == '\t'; p++) {
-    }
-    for (; *p >= '0' && *p <= '9'; p++) {
-        v = v * 10 + (uint64_t)(*p - '0');
-    }
-    *out = v;
-    return p;
-}
-
 uint64_t hd_proc_count_listed(const char *list) {
     uint64_t count = 0, first, last;
     for (; *list >= '0' && *list <= '9'; list += *list == ',') {
-        list = hd_proc_take_number(list, &first);
+        list = hd_text_take_number(list, &first);
         last = first;
         if (*list == '-') {
-            list = hd_proc_take_number(list + 1, &last);
+            list = hd_text_take_number(list + 1, &last);
         }
         count += last - first + 1;
     }
     return count;
-}
-
-void hd_proc_tasks_start(struct hd_proc_tasks *t, int proc_fd) {
-    t->fd = hd_os.open_at(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    t->bytes = t->at = 0;
-}
-
-int hd_proc_tasks_next(struct hd_proc_tasks *t) {
-    while (t->fd >= 0) {
-        if (t->at == t->bytes) {
-            t->at = 0;
-            t->bytes = hd_os.getdents(t->fd, t->entries, sizeof t->entries);
-            if (t->bytes <= 0) {
-                hd_proc_tasks_end(t);
-                break;
-            }
-        }
-        const struct dirent64 *e = (const struct dirent64 *)(const void *)(t->entries + t->at);
-        uint64_t tid;
-        hd_proc_take_number(e->d_name, &tid); /* the number is 0 for "." and "..", which are no threads */
-        t->at += e->d_reclen;
-        if (tid != 0) {
-            return (int)tid;
-        }
-    }
-    return 0;
-}
-
-void hd_proc_tasks_end(struct hd_proc_tasks *t) {
-    hd_os_close(t->fd);
-    t->fd = -1;
 }
 
 /* Since Linux 6.2, the size of the folder /proc/PID/task/TID/fd is the number of the thread's open
@@ -142,11 +99,15 @@ long hd_proc_open_count(int proc_fd, int tid) {
     }
     long count = (long)st.st_size;
     if (count == 0) {
-        struct hd_proc_tasks t = {.fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)};
-        while (count <= HD_FEW_OPEN && hd_proc_tasks_next(&t) != 0) {
-            count++;
+        _Alignas(8) char names[1024];
+        int fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+        long bytes = fd;
+        while (fd >= 0 && count <= HD_FEW_OPEN && (bytes = hd_os.read_names(fd, names, sizeof names)) > 0) {
+            for (long at = 0; at < bytes; at += (long)strlen(names + at) + 1) {
+                count += names[at] != '.';
+            }
         }
-        hd_proc_tasks_end(&t);
+        hd_os_close(fd);
     }
     return count;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads small files of /proc as texts, and lists the threads of a process. If the process or thread has
+ * Reads small files of /proc as texts. If the process or thread has
  * ended, the text is empty. `dir` and `proc_fd` are descriptors of a folder /proc/PID. Any thread; no
  * allocation, no lock.
  */
@@ -30,9 +30,6 @@ bool hd_proc_starts_with(const char *s, const char *prefix);
 /* Returns the text after `key` in the first line that starts with `key`. NULL: no line does. */
 const char *hd_proc_find_line(const char *text, const char *key);
 
-/* Skips blanks, and reads a decimal number; it is 0 if no digit follows. Returns the end of the number. */
-const char *hd_proc_take_number(const char *p, uint64_t *out);
-
 /* Returns how many numbers are in a list that has the kernel's form: "0-7" or "0,2,4,6,8-15". */
 uint64_t hd_proc_count_listed(const char *list);
 
@@ -45,19 +42,5 @@ long hd_proc_open_count(int proc_fd, int tid);
  * kernel lists the entries under a lock that epoll_ctl needs. A list of few entries takes below 0.1 ms, but
  * one of 20,000 takes 10 ms. */
 long hd_proc_read_epoll(int proc_fd, int tid, int epoll, char *text, size_t size);
-
-/* The state of a walk over the thread ids of a process. */
-struct hd_proc_tasks {
-    int fd;
-    long bytes, at;
-    _Alignas(8) char entries[2048];
-};
-
-/* Starts a walk over the thread ids of a process. If the caller stops before hd_proc_tasks_next has returned
- * 0, the caller must call hd_proc_tasks_end. */
-void hd_proc_tasks_start(struct hd_proc_tasks *t, int proc_fd);
-/* Returns the next thread's id; 0: there is no further thread, or the folder cannot be read. */
-int hd_proc_tasks_next(struct hd_proc_tasks *t);
-void hd_proc_tasks_end(struct hd_proc_tasks *t);
 
 #endif

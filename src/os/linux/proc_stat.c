@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "os/linux/proc_files.h"
 
 struct hd_proc_stat hd_proc_stat_parse(const char *text) {
@@ -19,7 +20,7 @@ struct hd_proc_stat hd_proc_stat_parse(const char *text) {
     at += 4;
     for (unsigned field = 4; field <= 22; field++) {
         uint64_t value;
-        hd_proc_take_number(at, &value); /* reads -1, which means a terminal without a group, as 0 */
+        hd_text_take_number(at, &value); /* reads -1, which means a terminal without a group, as 0 */
         for (; *at != ' ' && *at != '\0'; at++) {
         }
         if (*at++ == '\0') {

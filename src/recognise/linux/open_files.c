@@ -105,7 +105,7 @@ static bool is_open_as(int proc_fd, int tid, int but, const char *link) {
 
 static uint64_t inode_of(const char *link) {
     uint64_t inode = 0;
-    hd_proc_take_number(link + strlen("socket:["), &inode);
+    hd_text_take_number(link + strlen("socket:["), &inode);
     return inode;
 }
 
@@ -158,7 +158,7 @@ static uint32_t members_of(int proc_fd, int tid, int epoll, int32_t fd[HD_WAIT_F
         uint64_t number;
         for (at += strlen("tfd:"); *at == ' ' || *at == '\t'; at++) {
         }
-        at = hd_proc_take_number(at, &number);
+        at = hd_text_take_number(at, &number);
         fd[n++] = (int32_t)number;
     }
     return n;

@@ -11,6 +11,7 @@
 #include "cause/linux/reply_thread.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
+#include "os/thread_list.h"
 #include "worker/threads.h"
 
 /* largest number of threads that one search for the thread in epoll_wait reads; reading the system call of
@@ -47,15 +48,16 @@ static bool is_epoll_wait(int32_t nr) {
 
 static bool another_waits_by(int proc_fd, hd_thread_id thread, int32_t epoll) {
     struct hd_capture call;
-    struct hd_proc_tasks tasks;
+    struct hd_thread_list list;
     bool waits = false;
-    hd_proc_tasks_start(&tasks, proc_fd);
-    for (int other, checked = 0; !waits && checked < SERVERS_MAX && (other = hd_proc_tasks_next(&tasks)) != 0;
+    hd_thread_list_start(&list, proc_fd);
+    for (int other, checked = 0;
+         !waits && checked < SERVERS_MAX && (other = (int)hd_thread_list_next(&list).number) != 0;
          checked++) {
         waits = other != hd_thread_id_tid(thread) && hd_thread_syscall(proc_fd, other, &call) &&
                 is_epoll_wait(call.syscall_nr) && (int32_t)call.syscall_args[0] == epoll;
     }
-    hd_proc_tasks_end(&tasks);
+    hd_thread_list_end(&list);
     return waits;
 }
 

@@ -36,7 +36,7 @@ static void find_value(const char *text, const char *key, char *out, size_t size
 
 static uint64_t number(const char *text) {
     uint64_t v;
-    hd_proc_take_number(text, &v);
+    hd_text_take_number(text, &v);
     return v;
 }
 

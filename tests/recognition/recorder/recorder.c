@@ -110,7 +110,7 @@ static uint64_t eventfd_id(int fd) {
     const char *id = hd_proc_find_line(text, "eventfd-id:");
     uint64_t v = 0;
     if (id != NULL) {
-        hd_proc_take_number(id, &v);
+        hd_text_take_number(id, &v);
     }
     return v;
 }
@@ -376,7 +376,7 @@ static void note_stack(const struct hd_regs *regs) {
 /* ---- waits --------------------------------------------------------------------------------------- */
 
 void hd_recorder_begin(const struct hd_recorded_wait *w) {
-    if (rec == NULL || rec->file == 0 || rec->inside > 0 || hd_os.get_tid() != rec->tid) {
+    if (rec == NULL || rec->file == 0 || rec->inside > 0 || (int)hd_os.get_tid() != rec->tid) {
         return;
     }
     int saved = errno;
@@ -402,7 +402,7 @@ void hd_recorder_begin(const struct hd_recorded_wait *w) {
 
 /* The times come first in the line: it is put together anew. */
 void hd_recorder_end(int result) {
-    if (rec == NULL || rec->file == 0 || rec->inside > 0 || !rec->open || hd_os.get_tid() != rec->tid) {
+    if (rec == NULL || rec->file == 0 || rec->inside > 0 || !rec->open || (int)hd_os.get_tid() != rec->tid) {
         return;
     }
     uint64_t ended_ns = hd_os_now_ns();
@@ -427,13 +427,13 @@ void hd_recorder_end(int result) {
 }
 
 void hd_recorder_enter(void) {
-    if (rec != NULL && hd_os.get_tid() == rec->tid) {
+    if (rec != NULL && (int)hd_os.get_tid() == rec->tid) {
         rec->inside++;
     }
 }
 
 void hd_recorder_leave(void) {
-    if (rec != NULL && hd_os.get_tid() == rec->tid && rec->inside > 0) {
+    if (rec != NULL && (int)hd_os.get_tid() == rec->tid && rec->inside > 0) {
         rec->inside--;
     }
 }
@@ -459,7 +459,7 @@ void hd_recorder_start(const char *file) {
     if (rec == NULL) {
         return;
     }
-    rec->tid = hd_os.get_tid();
+    rec->tid = (int)hd_os.get_tid();
     hd_modules_init_live(&rec->modules, -1);
     rec->modules.memory = (struct hd_memory){.read = read_own};
     hd_unwinder_init((void *)rec->unwinder, &rec->modules);
