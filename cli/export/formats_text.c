@@ -14,6 +14,7 @@
 #include "cli/base/sanitize.h"
 #include "cli/export/call_tree.h"
 #include "cli/export/stacks.h"
+#include "cli/export/text_apple.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/report_load.h"
 #include "cli/render/render.h"
@@ -154,6 +155,10 @@ int export_text(FILE *out, const json_t *reports) {
     size_t i;
     json_array_foreach(reports, i, report) {
         fputs(i > 0 ? "\n\n" : "", out);
+        if (text_apple_is(report)) {
+            well = well && text_apple_put(out, report, put_threads);
+            continue;
+        }
         put_header(out, report);
         put_heaviest(out, report);
         well = well && put_threads(out, report);

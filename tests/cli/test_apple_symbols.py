@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import tempfile
 import unittest
@@ -65,6 +66,26 @@ class AtTheCommand(Apple):
         report = self.show(app.report("x86_64", places), "--symbols", self.folder)
         names = {frame.get("function") for frame in report["hot_stack"]["frames"]}
         self.assertEqual({"app::View::layout(int)", "app::hidden(int)", "run_app"}, names - {None})
+
+    def test_the_text_has_the_form_of_a_crash_report(self):
+        app = App(self.folder, "arm64")
+        known, unknown = app.addresses("arm64")[0], 0x9000
+        report = app.report("arm64", [known, unknown], threads=[{"tid": 9, "name": "worker", "stack": {"frames": [
+            {"pc": hex(0x100000000 + known), "module": 0, "offset": hex(known), "trust": "context"}]}}])
+        path = os.path.join(self.folder, "report.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        text = subprocess.run([HANGDOG, "export", "--symbols", app.dsym, path], capture_output=True, text=True, timeout=PATIENCE, check=True,
+                              env=environment()).stdout
+        for line in (r"Process: +shop \[71\]", r"Code Type: +ARM-64 \(Native\)", r"Date/Time: +2026-01-31 12:00:00.000 \+0000",
+                     r"OS Version: +macOS 14\.5", r"Report Version: +104", r"Triggered by Thread: +0", r"Thread 0:", r"Thread 1 name:  worker"):
+            self.assertRegex(text, "(?m)^" + line + "$")
+        images = re.findall(r"(?m)^ *(0x[0-9a-f]+)[-\s]+(0x[0-9a-f]+)\s+[+]?(.+?)\s+(arm64|x86_64)\s+<([0-9a-f]{32})>\s+(.*)$", text)
+        self.assertEqual([("0x100000000", "0x10000ffff", "App", "arm64", app.uuid["arm64"], report["modules"][0]["path"])], images)
+        frames = re.findall(r"(?m)^(\d+)\s+(.+?)\s+(0x[0-9a-f]{16})\s+(.*)$", text.split("Binary Images:")[0])
+        self.assertEqual(("App", "0x%016x" % (0x100000000 + unknown), "0x100000000 + %d" % unknown),
+                         next(frame[1:] for frame in frames if frame[3].startswith("0x")))
+        self.assertEqual(2, sum("app::View::layout(int) + " in frame[3] for frame in frames))
 
     def test_damaged_files_end_no_command(self):
         app = App(self.folder, "arm64")
