@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "image/macho/commands.h"
 
-static uint8_t magic_fault(uint32_t magic) {
-    switch (magic) {
-    case HD_MACHO_MAGIC_64:
-        return HD_MACHO_FINE;
-    case 0xfeedfaceu:
-        return HD_MACHO_NARROW;
-    case 0xcffaedfeu:
-    case 0xcefaedfeu:
-        return HD_MACHO_BIG_ENDIAN;
-    default:
-        return HD_MACHO_NO_MAGIC;
-    }
-}
-
 bool hd_macho_first_command(struct hd_macho_commands *c, const struct hd_memory *memory, uint64_t header) {
     *c = (struct hd_macho_commands){.memory = memory};
     if (!hd_memory_read(memory, header, &c->header, sizeof c->header)) {
         c->fault = HD_MACHO_UNREADABLE;
         return false;
     }
-    c->fault = magic_fault(c->header.magic);
+    c->fault = hd_macho_fault_of_magic(c->header.magic);
     if (c->fault != HD_MACHO_FINE) {
         return false;
     }

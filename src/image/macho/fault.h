@@ -19,6 +19,11 @@ enum hd_macho_fault {
     HD_MACHO_NO_TEXT,         /* no segment __TEXT */
     HD_MACHO_SECTION_OUTSIDE, /* a section is not in its segment */
     HD_MACHO_TABLE_OUTSIDE,   /* a table is not in __LINKEDIT */
+    HD_MACHO_SLICE_OUTSIDE,   /* of a fat file */
+    HD_MACHO_NO_CACHE,        /* the header is not of a dyld_shared_cache */
+    HD_MACHO_MANY_MAPPINGS,   /* of a cache: more than this code reads */
+    HD_MACHO_MAPPING_OUTSIDE, /* a mapping of a cache is not in the file */
+    HD_MACHO_IMAGES_OUTSIDE,  /* the list of a cache's images is not in the file */
     HD_MACHO_FAULTS
 };
 
@@ -27,5 +32,8 @@ const char *hd_macho_fault_text(unsigned fault);
 
 /* 0, -EFAULT for HD_MACHO_UNREADABLE, -EINVAL for the others. */
 int hd_macho_fault_errno(unsigned fault);
+
+/* The fault of a header that begins with `magic`; HD_MACHO_FINE: of 64 bits, little-endian. */
+uint8_t hd_macho_fault_of_magic(uint32_t magic);
 
 #endif
