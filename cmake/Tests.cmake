@@ -96,7 +96,7 @@ endif()
 # hd_sanitized(variable test kind): whether a sanitizer's run has it.
 function(hd_sanitized out test kind)
   set(runs TRUE)
-  if(test IN_LIST no_sanitizer_tests OR (kind STREQUAL real AND NOT test IN_LIST sanitized_real) OR
+  if(kind STREQUAL apple OR test IN_LIST no_sanitizer_tests OR (kind STREQUAL real AND NOT test IN_LIST sanitized_real) OR
      (test IN_LIST slow_tests AND NOT kind STREQUAL scenario AND NOT test IN_LIST sanitized_slow) OR
      (test IN_LIST slow_tests AND HANGDOG_SANITIZER STREQUAL thread AND NOT test STREQUAL real-redis))
     set(runs FALSE)
@@ -258,5 +258,6 @@ if(TARGET hd_preload AND NOT HANGDOG_SANITIZER)
   target_link_libraries(hangdog-recorder PRIVATE hd_recognise_static hangdog-static)
 endif()
 
+hd_scripts(apple 600)
 hd_scripts(cli 600)
 hd_scripts(real 600)
