@@ -200,14 +200,14 @@ static inline hangdog_cfrunloop *hangdog_cfrunloop_watch(const char *name, uint6
         free(watch);
         return NULL;
     }
-    CFStringRef mode = CFRunLoopCopyCurrentMode(CFRunLoopGetCurrent());
-    if (mode != NULL) { /* the caller is in a run whose entry no observer has seen */
-        watch->depth = 1;
-        CFRelease(mode);
-    }
     watch->loop = loop;
     watch->exit_idles = outermost == HANGDOG_CFRUNLOOP_EXIT_IDLE ||
                         (outermost == HANGDOG_CFRUNLOOP_EXIT_DEFAULT && !main_loop);
+    CFStringRef mode = watch->exit_idles ? CFRunLoopCopyCurrentMode(CFRunLoopGetCurrent()) : NULL;
+    if (mode != NULL) { /* The caller is in a run. So the next entry is that of a nested loop. */
+        hangdog_mark(loop, HANGDOG_BEFORE_TIMERS);
+        CFRelease(mode);
+    }
     hangdog_cfrunloop_observe(watch, 0, hangdog_cfrunloop_first, kCFRunLoopCommonModes);
     hangdog_cfrunloop_observe(watch, 1, hangdog_cfrunloop_last, kCFRunLoopCommonModes);
     if (main_loop) {

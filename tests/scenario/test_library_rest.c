@@ -10,53 +10,15 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "control/instance.h"
 #include "control/settings.h"
 #include "library.h"
+#include "monitor_sleeps.h"
 
 #define T THRESHOLD_MS
 #define TRIES 5 /* a machine with too much to do makes a turn long, and is looked at more often */
-
-static FILE *open_of_thread(const char *tid, const char *name) {
-    char path[300];
-    snprintf(path, sizeof path, "/proc/self/task/%s/%s", tid, name);
-    return fopen(path, "re");
-}
-
-static bool is_the_monitor(const char *tid) {
-    char name[32] = "";
-    FILE *file = open_of_thread(tid, "comm");
-    bool read = file != NULL && fgets(name, sizeof name, file) != NULL;
-    if (file != NULL) {
-        fclose(file);
-    }
-    return read && strcmp(name, "hangdog\n") == 0;
-}
-
-/* How often the monitor has slept so far. */
-static long sleeps(void) {
-    long count = -1;
-    char line[256];
-    DIR *dir = opendir("/proc/self/task");
-    assert_non_null(dir);
-    for (const struct dirent *e; count < 0 && (e = readdir(dir)) != NULL;) {
-        FILE *file = is_the_monitor(e->d_name) ? open_of_thread(e->d_name, "status") : NULL;
-        while (file != NULL && count < 0 && fgets(line, sizeof line, file) != NULL) {
-            (void)sscanf(line, "voluntary_ctxt_switches: %ld", &count);
-        }
-        if (file != NULL) {
-            fclose(file);
-        }
-    }
-    closedir(dir);
-    assert_true(count >= 0);
-    return count;
-}
 
 static int begin(void **state) {
     begin_library(state);
@@ -73,9 +35,9 @@ static void a_waiting_loop_wakes_no_thread(void **state) {
     (void)state;
     long most = 0;
     for (unsigned i = 0; i < TRIES; i++) {
-        long before = sleeps();
+        long before = monitor_sleeps();
         nap_ms(1000);
-        most = sleeps() - before;
+        most = monitor_sleeps() - before;
         if (most <= 1) {
             return;
         }
@@ -92,12 +54,12 @@ static void a_tick_wakes_the_monitor_twice(void **state) {
     const long ticks = 20;
     long most = 0;
     for (unsigned i = 0; i < TRIES; i++) {
-        long before = sleeps();
+        long before = monitor_sleeps();
         for (long n = 0; n < ticks; n++) {
             looper_call(&looper, nothing, 0);
             nap_ms(100);
         }
-        most = sleeps() - before;
+        most = monitor_sleeps() - before;
         if (most <= 2 * ticks + ticks / 4) {
             return;
         }
@@ -125,9 +87,9 @@ static void samples_a_launch_for_a_limited_time(void **state) {
         looper_start(&looper, "main", 0);
         looper_call(&looper, block_sleep, 6 * T);
         nap_ms(T); /* all that there was to do for it */
-        long before = sleeps();
+        long before = monitor_sleeps();
         block_sleep(5 * T);
-        most = sleeps() - before;
+        most = monitor_sleeps() - before;
         hangdog_before_wait(loop);
         hangdog_loop_unwatch(loop);
         json_t *launches = spool_wait(&spool, "launch", i + 1);
