@@ -200,6 +200,12 @@ list(APPEND not_emulated record_copy short_name turn_capacity unwind_hostile) # 
 list(APPEND not_emulated unwind_expression) # its expressions name registers by their numbers on x86-64
 list(APPEND not_emulated walk_scan) # arm64's system call is in a leaf, whose return address is in a register alone
 
+# Files of darwin/ without headers of Apple. Unit tests named darwin_X have them in place of those of linux/, and give
+# the kernel's side themselves.
+hd_sources(darwin_sources src/cause/darwin/*.c src/image/darwin/modules_system.c src/os/darwin/syscall_table.c)
+add_library(hd_darwin OBJECT EXCLUDE_FROM_ALL ${darwin_sources})
+target_include_directories(hd_darwin PRIVATE include src)
+
 hd_sources(unit_sources tests/unit/*.c)
 foreach(source ${unit_sources})
   hd_name(name source)
@@ -216,6 +222,9 @@ foreach(source ${unit_sources})
   endif()
   if(of_fleet MATCHES "namer/")
     target_sources(unit-${name} PRIVATE namer/jail.c)
+  endif()
+  if(name MATCHES "^darwin_")
+    target_sources(unit-${name} PRIVATE $<TARGET_OBJECTS:hd_darwin>)
   endif()
   hd_test(unit ${name} 60 unit-${name})
   hd_room(room ${source} ${name})

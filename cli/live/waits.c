@@ -75,7 +75,7 @@ static void say_without_owner(FILE *out, const struct hd_lock_seen *lock, const 
 static void say_lock(FILE *out, const json_t *report, const struct live_threads *t, size_t i) {
     const struct hd_probe *e = &t->wait[i].probe;
     const struct hd_lock_seen *lock = hd_evidence_lock(e);
-    if (lock->address == 0) {
+    if (lock->address == 0 && lock->kind == HD_LOCK_UNKNOWN) {
         fprintf(out, "waits for a lock of %s", e->evidence.name[0] != '\0' ? e->evidence.name : "a file");
     } else if (!hd_thread_id_is_none(lock->joined)) {
         fputs("waits for the end of thread ", out);

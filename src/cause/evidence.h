@@ -26,7 +26,8 @@ enum hd_fd_kind {
     HD_FD_OTHER,
     /* A pidfd. No sentence names this kind, because a thread that waits for a pidfd counts as one that waits
      * for a child. */
-    HD_FD_PROCESS
+    HD_FD_PROCESS,
+    HD_FD_PORT, /* a Mach port, by which a reply or an event comes */
 };
 
 /* The garbage collector that runs, or waits, in the sampled thread, if any. */

@@ -30,6 +30,10 @@ void hd_probe_read(struct hd_probe_context *ctx, hd_thread_id thread, const stru
 void hd_probe_read_again(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
                          uint64_t turn_ns, struct hd_probe *probe);
 
+/* Returns the number of the call that the thread of capture `c` is blocked in; HD_SYSCALL_NONE: none. The
+ * member c->syscall_nr may lack the number, on a CPU whose registers do not show it. */
+int32_t hd_probe_call(struct hd_probe_context *ctx, const struct hd_capture *c);
+
 /* Returns the thread that the thread of capture `c` waits for: the owner of a lock, or the thread that
  * pthread_join waits for. HD_THREAD_ID_NONE: none, or unknown. */
 hd_thread_id hd_probe_awaited_thread(struct hd_probe_context *ctx, const struct hd_capture *c,
@@ -37,7 +41,7 @@ hd_thread_id hd_probe_awaited_thread(struct hd_probe_context *ctx, const struct 
 
 /* Writes the base name of the file that the thread's call works on; the name may lack a NUL. False: the call
  * has no file. */
-bool hd_probe_file(const struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
+bool hd_probe_file(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
                    char path[64]);
 
 #endif

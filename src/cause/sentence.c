@@ -13,6 +13,7 @@ static const char *descriptor_name(enum hd_fd_kind kind) {
         [HD_FD_UNIX] = "a local socket", [HD_FD_PIPE] = "a pipe",
         [HD_FD_EPOLL] = "an epoll set",  [HD_FD_EVENT] = "an event descriptor",
         [HD_FD_TTY] = "the terminal",    [HD_FD_OTHER] = "a descriptor",
+        [HD_FD_PORT] = "a Mach port",
     };
     return kind != HD_FD_NONE && kind < sizeof names / sizeof names[0] ? names[kind] : NULL;
 }

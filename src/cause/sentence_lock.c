@@ -43,10 +43,10 @@ static void say_owners_call(struct hd_text *t, const struct hd_cause_sums *s) {
 static void say_owner(struct hd_text *t, const struct hd_cause_sums *s, bool several,
                       const struct hd_lock_seen *lock) {
     bool read_write = lock->kind == HD_LOCK_READ || lock->kind == HD_LOCK_WRITE;
+    const char *name = lock->kind == HD_LOCK_UNKNOWN ? "a mutex" : hd_words_lock_name(lock->kind);
     hd_text_str(t, "waited for ");
-    hd_text_str(t, lock->gil    ? "Python's GIL held by "
-                   : read_write ? "a read-write lock held for writing by "
-                                : "a mutex held by ");
+    hd_text_str(t, lock->gil ? "Python's GIL" : name);
+    hd_text_str(t, read_write && !lock->gil ? " held for writing by " : " held by ");
     hd_text_str(t, several ? "several threads, longest by thread " : "thread ");
     hd_text_u64(t, lock->owner.number);
     if (hd_thread_id_equal(lock->owner, s->owner.thread)) {
@@ -58,7 +58,7 @@ void hd_sentence_lock(struct hd_text *t, const struct hd_cause_sums *s, const st
                       bool several) {
     const struct hd_probe *p = &best->probe;
     const struct hd_lock_seen *lock = hd_evidence_lock(p);
-    if (lock->address == 0) {
+    if (lock->address == 0 && lock->kind == HD_LOCK_UNKNOWN) {
         hd_text_str(t, "waited for a file lock");
         hd_sentence_call(t, " in ", p);
         hd_sentence_object(t, " on ", p);

@@ -4,16 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cause/toolkit_libraries.h"
 
 #define FRAMES_MAX 8u /* the number of innermost stack frames that are searched for a toolkit's function */
-
-/* Prefixes of the file names of toolkits' libraries, with a NUL after each prefix. They are one string and
- * not an array of pointers, because the loader would have to relocate each pointer in the watched process. */
-static const char toolkits[] = "libgtk-\0libgdk\0libpango\0libcairo\0libpixman-\0libharfbuzz\0libfreetype\0"
-                               "libfontconfig\0librsvg-\0libXft\0libQt5Gui\0libQt5Widgets\0libQt5Quick\0"
-                               "libQt6Gui\0libQt6Widgets\0libQt6Quick\0libwx_\0libfltk\0libtk8\0";
-static const char helpers[] =
-    "libc.so\0libm.so\0libglib-\0libgobject-\0libstdc++\0libQt5Core\0libQt6Core\0libX11\0libxcb\0";
 
 static bool is_in(const char *list, const char *file) {
     for (; *list != '\0'; list += strlen(list) + 1) {
@@ -25,7 +18,7 @@ static bool is_in(const char *list, const char *file) {
 }
 
 bool hd_toolkit_is_one(const char *file) {
-    return is_in(toolkits, file);
+    return is_in(hd_toolkit_libraries, file);
 }
 
 static void end_before_version(char *file) {
@@ -51,7 +44,7 @@ void hd_toolkit_find(struct hd_modules *m, const struct hd_frame *frames, uint32
             seen->kind = HD_EVIDENCE_TOOLKIT;
             return;
         }
-        if (!is_in(helpers, file)) {
+        if (!is_in(hd_toolkit_helpers, file)) {
             return;
         }
     }

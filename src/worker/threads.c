@@ -77,7 +77,7 @@ static void store_frames(struct hd_threads *t, struct hd_thread_record *r, uint3
  * Reads no names for other threads, because only the first thread may own a lock. If settings.without_paths
  * is set, reads no name at all. */
 static void read_path(struct hd_threads *t, struct hd_thread_record *r, const struct hd_capture *c) {
-    if (r == t->thread && !t->run->settings.without_paths && c->syscall_nr != HD_SYSCALL_NONE &&
+    if (r == t->thread && !t->run->settings.without_paths && r->syscall_nr != HD_SYSCALL_NONE &&
         hd_probe_file(t->probe, r->thread, c, t->first_path)) {
         r->path = t->first_path;
     }
@@ -102,7 +102,7 @@ static void read_stack(struct hd_threads *t, struct hd_thread_record *r, const s
     uint32_t room = HD_THREAD_FRAMES_MAX - t->frames_used;
     uint32_t max = least(room, FRAMES_PER_THREAD);
     r->state = c->state;
-    r->syscall_nr = c->syscall_nr;
+    r->syscall_nr = hd_probe_call(t->probe, c);
     r->error = 0;
     if (max < 2) {
         r->error = ENOBUFS;

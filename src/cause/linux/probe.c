@@ -195,13 +195,18 @@ void hd_probe_read_again(struct hd_probe_context *ctx, hd_thread_id thread, cons
     }
 }
 
+int32_t hd_probe_call(struct hd_probe_context *ctx, const struct hd_capture *c) {
+    (void)ctx;
+    return c->syscall_nr;
+}
+
 hd_thread_id hd_probe_awaited_thread(struct hd_probe_context *ctx, const struct hd_capture *c,
                                      const struct hd_frame *frames, uint32_t count) {
     int owner = hd_lock_owner(ctx, c, frames, count);
     return hd_thread_id_of(owner != 0 ? owner : hd_join_target(ctx, c));
 }
 
-bool hd_probe_file(const struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
+bool hd_probe_file(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,
                    char path[64]) {
     const int tid = hd_thread_id_tid(thread);
     struct hd_probe e = {0};
