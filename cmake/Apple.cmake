@@ -37,5 +37,18 @@ target_link_options(hangdog-shared PRIVATE
   -Wl,-application_extension -Wl,-dead_strip "-Wl,-exported_symbol,_hangdog_*")
 target_include_directories(hangdog-shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
+# scripts/apple-check runs it. A program of the command line, so not for iOS. Without CoreFoundation's headers and stub the
+# tests' and a list stand in: it is linked here, and runs on a Mac.
+if(NOT HANGDOG_APPLE_TARGET MATCHES ios)
+  hd_sources(check_sources tests/apple/check/*.c)
+  add_executable(apple-check ${check_sources})
+  if(HANGDOG_APPLE_TARGET)
+    target_include_directories(apple-check PRIVATE tests/support/corefoundation)
+    target_link_options(apple-check PRIVATE -F${CMAKE_SOURCE_DIR}/build/apple/stubs/${HANGDOG_APPLE_TARGET})
+  endif()
+  target_link_options(apple-check PRIVATE -Wl,-dead_strip)
+  target_link_libraries(apple-check PRIVATE hangdog-static "-framework CoreFoundation")
+endif()
+
 install(TARGETS hangdog-static hangdog-shared EXPORT hangdog DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/hangdog DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

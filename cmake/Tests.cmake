@@ -267,6 +267,10 @@ if(TARGET hd_preload AND NOT HANGDOG_SANITIZER)
   target_link_libraries(hangdog-recorder PRIVATE hd_recognise_static hangdog-static)
 endif()
 
+# The scenarios of scripts/apple-check know no system.
+hd_sources(apple_check_sources tests/apple/check/*.c)
+hd_test_program(apple-check ${apple_check_sources})
+
 hd_scripts(apple 600)
 hd_scripts(cli 600)
 hd_scripts(real 600)
