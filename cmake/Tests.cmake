@@ -231,6 +231,22 @@ foreach(source ${unit_sources})
   set_property(TEST unit-${name} APPEND PROPERTY LABELS ${room})
 endforeach()
 
+# Code for Darwin that runs here: it is compiled over fakes of the system's calls (tests/darwin).
+hd_sources(fake_darwin_sources src/capture/*.c src/capture/darwin/*.c src/os/darwin/thread_ports.c tests/darwin/fake_*.c)
+add_library(hd_fake_darwin STATIC ${fake_darwin_sources})
+target_compile_definitions(hd_fake_darwin PUBLIC HD_FAKE_DARWIN)
+target_include_directories(hd_fake_darwin PUBLIC tests/darwin include src)
+hd_sources(darwin_sources tests/darwin/test_*.c)
+foreach(source ${darwin_sources})
+  hd_name(name source)
+  add_executable(darwin-${name} ${source})
+  set_target_properties(darwin-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(darwin-${name} PRIVATE hd_fake_darwin hangdog-static PkgConfig::cmocka)
+  hd_test(unit darwin_${name} 60 darwin-${name})
+  hd_room(room ${source} ${name})
+  set_property(TEST unit-darwin_${name} APPEND PROPERTY LABELS ${room})
+endforeach()
+
 # For another processor an emulator runs the unit tests. Programs under watch it cannot run: to the kernel each of their
 # threads is the emulator.
 if(CMAKE_CROSSCOMPILING)

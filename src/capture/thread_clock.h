@@ -21,6 +21,7 @@ enum hd_clock_proves {
 struct hd_thread_clock {
     struct hd_sched sched;
     enum hd_clock_proves proves;
+    uint8_t state; /* enum hd_run_state at that instant; only Darwin's statistics have it */
 };
 
 /* hd_thread_clock_read and hd_thread_clock_sched return 0; -ESRCH if the thread has ended; or another

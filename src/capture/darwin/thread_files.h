@@ -20,10 +20,12 @@ int hd_capture_files_open(void);
 static inline void hd_capture_files_close(void) {}
 static inline void hd_capture_files_confine(void) {}
 
-/* Takes the thread's port from the table of ports. Returns 0, or -ESRCH if the table does not have it. */
+/* Takes the thread's port from the table of ports. Returns 0, or -ENOENT if the table does not have it. */
 int hd_thread_files_open(struct hd_thread_files *f, hd_thread_id thread);
 void hd_thread_files_close(struct hd_thread_files *f);
-/* Returns 0; -ESRCH if the thread has ended; or the error of reading its state. */
+/* The functions read the thread's state, and the first one also its CPU time. They return 0; -ESRCH if the
+ * thread has ended; or the error of reading them. */
+int hd_thread_files_times(const struct hd_thread_files *f, uint64_t *cpu_ns, enum hd_run_state *state);
 int hd_thread_files_state(const struct hd_thread_files *f, enum hd_run_state *out);
 
 /* Reads memory that may be unmapped, in pieces of at most 16 KiB. Returns the number of bytes read, maybe

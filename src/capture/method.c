@@ -3,9 +3,11 @@
  * The array of the capture methods, and the helpers that they share. On the monitor or worker thread: no
  * allocation, no lock.
  */
-#include "capture/linux/method.h"
+#include "capture/method.h"
 
 #include <string.h>
+
+#include "capture/arch/methods.h"
 
 #include "os/os.h"
 
