@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "capture/arch/methods.h"
+#include "capture/arch/method.h"
 
 #include "os/os.h"
 

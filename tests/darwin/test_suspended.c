@@ -20,7 +20,7 @@
 #include "os/darwin/thread_ports.h"
 #include "os/os.h"
 
-#define NOBODY 99000001u /* an id that no thread of this process has */
+#define NO_THREAD 99000001u /* an id that no thread of this process has */
 #define STACK_BYTES (128u * 1024u)
 
 static _Alignas(16384) uint8_t fake_stack[STACK_BYTES];
@@ -30,33 +30,33 @@ static struct hd_mailbox mailbox;
 static struct fake_thread *add_waiting(uint32_t depth) {
     fake_mach_reset();
     assert_int_equal(hd_capture_buffers(), 0);
-    struct fake_thread *t = fake_mach_add(NOBODY);
+    struct fake_thread *t = fake_mach_add(NO_THREAD);
     for (unsigned i = 0; i < STACK_BYTES; i++) {
         fake_stack[i] = (uint8_t)(i * 31 + i / 256);
     }
     t->registers.sp = (uint64_t)(uintptr_t)fake_stack + STACK_BYTES - depth;
     t->registers.pc = (uint64_t)(uintptr_t)&add_waiting;
     t->rights++;
-    assert_true(hd_thread_port_keep(hd_thread_id_of(NOBODY), t->port));
+    assert_true(hd_thread_port_keep(hd_thread_id_of(NO_THREAD), t->port));
     return t;
 }
 
 static void drop(const struct fake_thread *t) {
-    hd_thread_port_drop(hd_thread_id_of(NOBODY), t->port);
+    hd_thread_port_drop(hd_thread_id_of(NO_THREAD), t->port);
 }
 
 static void open_watched(struct hd_target *t) {
     memset(&mailbox, 0, sizeof mailbox);
-    mailbox.thread = hd_thread_id_of(NOBODY);
+    mailbox.thread = hd_thread_id_of(NO_THREAD);
     mailbox.stack_begin = (uint64_t)(uintptr_t)fake_stack;
     mailbox.stack_end = mailbox.stack_begin + STACK_BYTES;
     *t = (struct hd_target){.watched = true, .mailbox = &mailbox};
-    assert_int_equal(hd_target_open(t, hd_thread_id_of(NOBODY)), 0);
+    assert_int_equal(hd_target_open(t, hd_thread_id_of(NO_THREAD)), 0);
 }
 
 static void open_other(struct hd_target *t) {
     *t = (struct hd_target){0};
-    assert_int_equal(hd_target_open(t, hd_thread_id_of(NOBODY)), 0);
+    assert_int_equal(hd_target_open(t, hd_thread_id_of(NO_THREAD)), 0);
 }
 
 /* Asserts that the log has between S and U only R, r and failures, and that no thread stays suspended. */
@@ -342,7 +342,7 @@ static void a_thread_may_end_at_each_step(void **state) {
         assert_int_equal(rc, n <= 4 ? -ESRCH : 0);
         assert_int_equal(c.state == HD_RUN_GONE, rc == -ESRCH);
         fake_mach_clear();
-        thread->suspended = 0; /* nobody resumes a thread that has ended */
+        thread->suspended = 0; /* a thread that has ended is not resumed */
         hd_target_close(&t);
     }
     drop(thread);
@@ -353,7 +353,7 @@ static void an_unknown_thread_is_not_captured(void **state) {
     struct hd_target t = {0};
     struct hd_capture c;
     fake_mach_reset();
-    assert_int_equal(hd_target_open(&t, hd_thread_id_of(NOBODY)), -ENOENT);
+    assert_int_equal(hd_target_open(&t, hd_thread_id_of(NO_THREAD)), -ENOENT);
     assert_int_equal(hd_capture_take(&t, false, &c), 0);
     assert_int_equal(c.way, HD_WAY_KERNEL);
     assert_int_equal(fake_mach.calls, 0);
@@ -421,7 +421,7 @@ static void ten_thousand_samples_leak_no_port(void **state) {
     assert_int_equal(fake_mach_rights(), 1);
     drop(thread);
     assert_int_equal(fake_mach_rights(), 0);
-    assert_int_equal(hd_thread_port(hd_thread_id_of(NOBODY)), 0);
+    assert_int_equal(hd_thread_port(hd_thread_id_of(NO_THREAD)), 0);
 }
 
 int main(void) {

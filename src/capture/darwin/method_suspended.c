@@ -19,23 +19,9 @@
 #define TURN_NS (50 * HD_NS_PER_US)
 #define RESUME_TRIES 8u
 
-/* true while a thread is suspended, so that the monitor and the worker never suspend two at once */
-static atomic_bool suspending;
-
-/* ---- the buffer -------------------------------------------------------------------------------- */
-
-static uint8_t *spare;
-
-int hd_capture_buffers(void) {
-    /* A forked child inherits the flag from a parent that has just suspended a thread. */
-    atomic_store(&suspending, false);
-    spare = spare != NULL ? spare : hd_os_memory_take(HD_STACK_BYTES_MAX);
-    return spare != NULL ? 0 : -ENOMEM;
-}
-
-uint8_t *hd_signal_request_spare(void) {
-    return spare;
-}
+/* The process's number while a thread is suspended, so that the monitor and the worker never suspend two at
+ * once. A forked child finds the number of its parent, which does not count. */
+static atomic_uint suspending_pid;
 
 /* ---- the stack --------------------------------------------------------------------------------- */
 
@@ -107,13 +93,15 @@ static int copy_suspended(struct hd_target *t, uint8_t *stack, struct hd_mach_re
 
 /* Waits until no other thread of ours has suspended a thread: a millisecond at most. */
 static bool take_turn(void) {
-    for (unsigned i = 0; atomic_exchange(&suspending, true); i++) {
-        if (i == TURN_TRIES) {
-            return false;
+    unsigned own = (unsigned)hd_os.get_pid();
+    for (unsigned i = 0; i < TURN_TRIES; i++) {
+        unsigned now = atomic_load(&suspending_pid);
+        if (now != own && atomic_compare_exchange_strong(&suspending_pid, &now, own)) {
+            return true;
         }
         hd_os_nap(TURN_NS);
     }
-    return true;
+    return false;
 }
 
 /* ---- the capture ------------------------------------------------------------------------------- */
@@ -161,7 +149,7 @@ static void see_state(struct hd_target *t, const struct hd_mach_registers *regis
 
 int hd_method_suspended(struct hd_target *t, struct hd_capture *out) {
     struct hd_mach_registers registers;
-    uint8_t *stack = t->copy_to != NULL ? t->copy_to : spare;
+    uint8_t *stack = t->copy_to != NULL ? t->copy_to : hd_signal_request_spare();
 
     if (t->last.valid && t->clock.proves == HD_CLOCK_REST &&
         hd_thread_clock_same(&t->last.sched, &out->sched)) {
@@ -178,7 +166,7 @@ int hd_method_suspended(struct hd_target *t, struct hd_capture *out) {
         return -EAGAIN;
     }
     int rc = copy_suspended(t, stack, &registers, out);
-    atomic_store(&suspending, false);
+    atomic_store(&suspending_pid, 0);
     if (rc != 0) {
         return rc == -ESRCH ? rc : -EBUSY;
     }

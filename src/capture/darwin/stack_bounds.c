@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread has stored the bounds of its stack in its mailbox, as it started its watch. On the monitor
- * thread: no allocation, no lock.
+ * The thread has stored its stack's bounds in its mailbox, as it started its watch. On the monitor thread: no
+ * allocation, no lock.
  */
 #include "capture/stack_bounds.h"
 

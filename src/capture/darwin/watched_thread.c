@@ -20,7 +20,7 @@
 
 _Static_assert(sizeof(struct hd_mailbox) <= PAGE_BYTES, "the mailbox fits its page");
 
-/* Of Darwin's pthread.h. */
+/* Darwin's libpthread has them. */
 void *pthread_get_stackaddr_np(pthread_t thread);
 size_t pthread_get_stacksize_np(pthread_t thread);
 
