@@ -20,7 +20,7 @@
 #define RESUME_TRIES 8u
 
 /* The process's number while a thread is suspended, so that the monitor and the worker never suspend two at
- * once. A forked child finds the number of its parent, which does not count. */
+ * once. In a forked child, the parent's number does not count. */
 static atomic_uint suspending_pid;
 
 /* ---- the stack --------------------------------------------------------------------------------- */
