@@ -47,6 +47,6 @@ static inline uint64_t hd_ticks_to_ns(uint64_t ticks, uint64_t ns_per_tick_32) {
 }
 
 /* Returns a / b as a fixed-point number with 32 fraction bits. b must be below 2^63. */
-uint64_t hd_clock_ratio_32(uint64_t a, uint64_t b);
+uint64_t hd_ticks_ratio_32(uint64_t a, uint64_t b);
 
 #endif

@@ -163,7 +163,7 @@ uint64_t hd_tree_limit(struct hd_tree *t, uint64_t most_ns) {
     if (t->time_ns <= most_ns) {
         return one_32;
     }
-    uint64_t scale_32 = hd_clock_ratio_32(most_ns, t->time_ns);
+    uint64_t scale_32 = hd_ticks_ratio_32(most_ns, t->time_ns);
     t->time_ns = most_ns;
     for (uint32_t i = t->roots; i != HD_TREE_NONE; i = hd_tree_next(t->pool, i)) {
         t->pool->node[i].time_ns = hd_ticks_to_ns(t->pool->node[i].time_ns, scale_32);

@@ -153,7 +153,7 @@ __attribute__((destructor(101))) static void end_process(void) {
         return;
     }
     uint64_t now = ticks_now(), now_ns = hd_os_now_ns(), launched = hd_trace_get(&all.launched);
-    uint64_t rate = now > all.start_ticks ? hd_clock_ratio_32(now_ns - all.start_ns, now - all.start_ticks)
+    uint64_t rate = now > all.start_ticks ? hd_ticks_ratio_32(now_ns - all.start_ns, now - all.start_ticks)
                                           : UINT64_C(1) << 32;
     pthread_mutex_lock(&all.lock);
     for (const struct thread *t = all.threads; t != NULL; t = t->next) {

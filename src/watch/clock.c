@@ -41,12 +41,12 @@ static bool went_apart(const struct hd_clock *c, uint64_t ticks, uint64_t ns) {
 bool hd_clock_pair(struct hd_clock *c, uint64_t ticks, uint64_t ns) {
     bool better = false;
     if (c->measured_ns != 0 && went_apart(c, ticks, ns)) {
-        c->before_ticks = c->ticks + hd_clock_ratio_32(ns - c->ns, c->ns_per_tick_32);
+        c->before_ticks = c->ticks + hd_ticks_ratio_32(ns - c->ns, c->ns_per_tick_32);
         c->first_ticks = ticks;
         c->first_ns = ns;
     } else if (ns - c->first_ns > 2 * c->measured_ns && ticks != c->first_ticks) {
         c->measured_ns = ns - c->first_ns;
-        uint64_t rate = hd_clock_ratio_32(c->measured_ns, ticks - c->first_ticks);
+        uint64_t rate = hd_ticks_ratio_32(c->measured_ns, ticks - c->first_ticks);
         atomic_store_explicit(&c->ns_per_tick_32, rate, memory_order_relaxed);
         better = true;
     }

@@ -90,7 +90,7 @@ static void start_loop(struct hd_run *r, struct hd_watch *w, uint64_t start_ns) 
     uint64_t ago_ns = since_ns > start_ns ? since_ns - start_ns : 0;
     uint64_t rate = atomic_load_explicit(&r->clock.ns_per_tick_32, memory_order_relaxed);
     hd_loop_init(&w->loop, &r->channel.wake, hd_thread_id_self(), r->ticks_are_tsc, rate,
-                 ticks - hd_clock_ratio_32(ago_ns, rate), true);
+                 ticks - hd_ticks_ratio_32(ago_ns, rate), true);
     w->loop.frames.period_ns = r->settings.frame_period_ns;
 }
 

@@ -185,10 +185,10 @@ static void converts_ticks_to_nanoseconds(void **state) {
     assert_int_equal(hd_ticks_to_ns(3, 1ULL << 32), 3);
     assert_int_equal(hd_ticks_to_ns(3000, 1ULL << 31), 1500);
     assert_int_equal(hd_ticks_to_ns(1ULL << 62, 1ULL << 31), 1ULL << 61); /* no overflow in between */
-    assert_int_equal(hd_clock_ratio_32(3, 1), 3ULL << 32);
-    assert_int_equal(hd_clock_ratio_32(1000000000, 2995200000),
+    assert_int_equal(hd_ticks_ratio_32(3, 1), 3ULL << 32);
+    assert_int_equal(hd_ticks_ratio_32(1000000000, 2995200000),
                      1433950085); /* rounded down, as a division is */
-    assert_int_equal(hd_clock_ratio_32(1ULL << 62, 3ULL << 61), (2ULL << 32) / 3);
+    assert_int_equal(hd_ticks_ratio_32(1ULL << 62, 3ULL << 61), (2ULL << 32) / 3);
 }
 
 /* ---- the monitor's flags -------------------------------------------------------------------------- */

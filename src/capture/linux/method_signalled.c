@@ -168,7 +168,7 @@ static bool wait_for_answer(const struct hd_mailbox *m, uint32_t sequence, uint6
  * handler's time is a part of the trip. A rate over a longer time may be wrong: if the machine was suspended,
  * the tick counter may have run while CLOCK_MONOTONIC stopped. */
 static uint64_t handler_ns(const struct hd_instant *trip, uint64_t ticks) {
-    return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_clock_ratio_32(trip->ns, trip->ticks)) : trip->ns;
+    return ticks < trip->ticks ? hd_ticks_to_ns(ticks, hd_ticks_ratio_32(trip->ns, trip->ticks)) : trip->ns;
 }
 
 static void add_pause(struct hd_capture_cost *cost, const struct hd_mailbox *m,

@@ -154,18 +154,6 @@ uint64_t hd_os_process_cpu_ns(void) {
     return kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-uint64_t hd_clock_ratio_32(uint64_t a, uint64_t b) {
-    /* Divides bit by bit, since the code that a compiler makes for a 128-bit division is longer than this
-     * function. */
-    uint64_t quotient = a / b, rest = a % b;
-    for (unsigned bit = 0; bit < 32; bit++) {
-        rest *= 2;
-        quotient = quotient * 2 + (rest >= b);
-        rest -= rest >= b ? b : 0;
-    }
-    return quotient;
-}
-
 static bool clock_source_is(const char *wanted) {
     static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     char name[32];

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fills struct hd_app and struct hd_host by sysctl. On the worker thread.
+ */
+#include "worker/host.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "os/darwin/mach.h"
+#include "os/darwin/system_values.h"
+
+static const char *or_null(const char *text) {
+    return text[0] != '\0' ? text : NULL;
+}
+
+void hd_host_read_process(int proc_fd, struct hd_process *process) {
+    struct hd_mach_task task;
+    (void)proc_fd;
+    process->rss_bytes = hd_mach.task(&task) == 0 ? task.footprint_bytes : 0;
+    process->debugger = hd_system_has_debugger();
+}
+
+/* The name of the system, its version and its build: "macOS 14.1 (23B74)". */
+static void write_os_version(struct hd_program_facts *f) {
+    char version[32], build[32];
+    struct hd_text t;
+    hd_system_text("kern.osproductversion", version, sizeof version);
+    hd_system_text("kern.osversion", build, sizeof build);
+    hd_text_init(&t, f->os_version, sizeof f->os_version);
+    hd_text_str(&t, hd_system_name());
+    if (version[0] != '\0') {
+        hd_text_str(&t, " ");
+        hd_text_str(&t, version);
+    }
+    if (build[0] != '\0') {
+        hd_text_str(&t, " (");
+        hd_text_str(&t, build);
+        hd_text_str(&t, ")");
+    }
+}
+
+static void fill_host(struct hd_program_facts *f) {
+    char release[48];
+    struct hd_text t;
+    write_os_version(f);
+    hd_system_text("kern.osrelease", release, sizeof release);
+    hd_text_init(&t, f->kernel, sizeof f->kernel);
+    hd_text_str(&t, release[0] != '\0' ? "Darwin " : "");
+    hd_text_str(&t, release);
+    f->host.memory_bytes = hd_system_number("hw.memsize");
+    f->host.cpus = (int)hd_system_number("hw.logicalcpu");
+    f->host.os_version = or_null(f->os_version);
+    f->host.kernel = or_null(f->kernel);
+}
+
+static void fill_app(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o) {
+    char path[512];
+    hd_image_program_path(path, sizeof path);
+    hd_text_base_name(f->executable, sizeof f->executable, path);
+    f->app = (struct hd_app){.name = s->app_name,
+                             .version = or_null(s->app_version),
+                             .environment = or_null(s->environment),
+                             .executable = f->executable,
+                             .pid = hd_os.get_pid(),
+                             .started_wall_ns = o->started_wall_ns};
+    memcpy(f->app.session, o->session, HD_UUID_BYTES);
+    if (s->app_name[0] == '\0') {
+        hd_text_base_name(o->app_name, sizeof o->app_name, path);
+        f->app.name = o->app_name;
+    } else if (o->app_name[0] == '\0') {
+        struct hd_text t;
+        hd_text_init(&t, o->app_name, sizeof o->app_name);
+        hd_text_str(&t, s->app_name);
+    }
+}
+
+/* The program's own module is the one with the program's path. */
+static void fill_build_id(struct hd_app *app, struct hd_modules *modules) {
+    char path[512];
+    hd_image_program_path(path, sizeof path);
+    for (uint32_t i = 0; i < modules->count; i++) {
+        if (path[0] != '\0' && strcmp(hd_module_path(modules, i), path) == 0) {
+            app->build_id_bytes = modules->module[i].build_id_bytes;
+            memcpy(app->build_id, modules->module[i].build_id, app->build_id_bytes);
+            return;
+        }
+    }
+}
+
+void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
+                  struct hd_modules *modules) {
+    (void)proc_fd;
+    fill_host(facts);
+    fill_app(facts, &run->settings, &run->record->options);
+    fill_build_id(&facts->app, modules);
+}
