@@ -247,6 +247,9 @@ static void names_of_stubs_give_the_same_numbers(void **state) {
                  {"__psynch_mutexwait", 301, HD_WAIT_LOCK, "psynch_mutexwait"},
                  {"__ulock_wait2", 544, HD_WAIT_LOCK, "ulock_wait2"},
                  {"stat64", 338, HD_WAIT_FILE, "stat64"},
+                 {"__getdirentries64", 344, HD_WAIT_FILE, "getdirentries-64"},
+                 {"guarded_writev_np", 487, HD_WAIT_DESCRIPTOR, "guarded-writev_np"},
+                 {"kevent_id", HD_DARWIN_KEVENT_ID, HD_WAIT_LOCK, "kevent-id"},
                  {"stat", 188, HD_WAIT_FILE, "stat"},
                  {"__semwait_signal", 334, HD_WAIT_TIME, "semwait_signal"},
                  {"swtch_pri", -59, HD_WAIT_OTHER, "swtch_pri"}};
