@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "adapter/darwin/app_states.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "adapter/darwin/app_state.h"
+#include "adapter/darwin/frameworks.h"
+#include "hangdog/apple.h"
+#include "os/darwin/mach.h"
+#include "os/darwin/system_values.h"
+#include "os/environment.h"
+
+#define DELIVER_IMMEDIATELY 4 /* CFNotificationSuspensionBehaviorDeliverImmediately */
+#define TEXT_UTF8 0x08000100u /* kCFStringEncodingUTF8 */
+#define STATE_OF_BACKGROUND 2 /* UIApplicationStateBackground */
+#define ROLE_BACKGROUND 2     /* TASK_BACKGROUND_APPLICATION */
+#define ROLE_DARWIN_BG 8      /* TASK_DARWINBG_APPLICATION */
+/* A threshold that no launch reaches. The sum of a time and this one does not overflow. */
+#define NO_LAUNCH_NS (365 * 24 * 3600 * HD_NS_PER_S)
+
+enum source {
+    OF_APP,
+    OF_SCENE,
+    OF_DEVICE
+};
+
+struct row {
+    const char *name; /* the exported constant, whose text is the same */
+    uint8_t source, event;
+};
+
+static const struct row rows[] = {
+    {"UIApplicationDidFinishLaunchingNotification", OF_APP, HD_APP_LAUNCHED},
+    {"UIApplicationWillResignActiveNotification", OF_APP, HD_APP_RESIGNS},
+    {"UIApplicationDidEnterBackgroundNotification", OF_APP, HD_APP_BACKGROUND},
+    {"UIApplicationWillEnterForegroundNotification", OF_APP, HD_APP_RETURNS},
+    {"UIApplicationDidBecomeActiveNotification", OF_APP, HD_APP_ACTIVE},
+    {"UIApplicationWillTerminateNotification", OF_APP, HD_APP_QUITS},
+    {"UISceneWillDeactivateNotification", OF_SCENE, HD_APP_RESIGNS},
+    {"UISceneDidEnterBackgroundNotification", OF_SCENE, HD_APP_BACKGROUND},
+    {"UISceneWillEnterForegroundNotification", OF_SCENE, HD_APP_RETURNS},
+    {"UISceneDidActivateNotification", OF_SCENE, HD_APP_ACTIVE},
+    {"UISceneDidDisconnectNotification", OF_SCENE, HD_APP_DISCONNECTED},
+    {"NSExtensionHostWillResignActiveNotification", OF_APP, HD_APP_RESIGNS},
+    {"NSExtensionHostDidEnterBackgroundNotification", OF_APP, HD_APP_BACKGROUND},
+    {"NSExtensionHostWillEnterForegroundNotification", OF_APP, HD_APP_RETURNS},
+    {"NSExtensionHostDidBecomeActiveNotification", OF_APP, HD_APP_ACTIVE},
+    {"NSApplicationDidHideNotification", OF_APP, HD_APP_BACKGROUND},
+    {"NSApplicationWillUnhideNotification", OF_APP, HD_APP_RETURNS},
+    {"NSApplicationDidUnhideNotification", OF_APP, HD_APP_ACTIVE},
+    {"NSApplicationDidBecomeActiveNotification", OF_APP, HD_APP_ACTIVE},
+    {"NSApplicationWillTerminateNotification", OF_APP, HD_APP_QUITS},
+    {"NSProcessInfoThermalStateDidChangeNotification", OF_DEVICE, 0},
+    {"NSProcessInfoPowerStateDidChangeNotification", OF_DEVICE, 0},
+};
+#define ROWS (sizeof rows / sizeof rows[0])
+
+static struct {
+    struct hd_app_state app;
+    bool follows, prewarmed;
+    _Atomic int32_t thermal, low_power; /* 1 more than the value; 0: not known */
+} own;
+
+__attribute__((constructor)) void hd_app_states_note_prewarming(void) {
+    static const char start[] = "ActivePrewarm=";
+    own.prewarmed = false;
+    for (char **variable = hd_os_environment(); variable != NULL && *variable != NULL; variable++) {
+        if (strncmp(*variable, start, sizeof start - 1) == 0) {
+            own.prewarmed = strcmp(*variable + sizeof start - 1, "1") == 0;
+        }
+    }
+}
+
+struct hd_app_device hd_app_states_device(void) {
+    return (struct hd_app_device){.thermal = atomic_load_explicit(&own.thermal, memory_order_relaxed) - 1,
+                                  .low_power =
+                                      atomic_load_explicit(&own.low_power, memory_order_relaxed) - 1};
+}
+
+/* Sends a message without arguments whose answer is a number. */
+static long number_of(void *object, const char *selector) {
+    const struct hd_objc_calls *o = &hd_frameworks.objc;
+    return (long)(intptr_t)o->send(object, o->selector(selector));
+}
+
+static void read_device(void) {
+    const struct hd_objc_calls *o = &hd_frameworks.objc;
+    void *type = hd_frameworks_have_objc() ? o->class_named("NSProcessInfo") : NULL;
+    void *info = type != NULL ? o->send(type, o->selector("processInfo")) : NULL;
+    if (info != NULL) {
+        atomic_store_explicit(&own.thermal, (int32_t)number_of(info, "thermalState") + 1,
+                              memory_order_relaxed);
+        /* a BOOL: only the lowest byte of the register has a meaning */
+        atomic_store_explicit(&own.low_power, ((uint8_t)number_of(info, "isLowPowerModeEnabled") != 0) + 1,
+                              memory_order_relaxed);
+    }
+}
+
+static void no_launch_report(void) {
+    (void)hangdog_set_state_threshold(HANGDOG_STATE_LAUNCH, NO_LAUNCH_NS);
+}
+
+/* At the end of a launch into the background, UIKit has no notification of the background. */
+static bool is_in_background(const struct row *row, const void *app) {
+    return row->event == HD_APP_LAUNCHED && app != NULL && hd_frameworks_have_objc() &&
+           number_of((void *)app, "applicationState") == STATE_OF_BACKGROUND;
+}
+
+static void on_notification(void *center, void *observer, const void *name, const void *object,
+                            const void *info) {
+    const struct row *row = observer;
+    (void)center, (void)name, (void)info;
+    if (row->source == OF_DEVICE) {
+        read_device();
+    } else if (row->source == OF_SCENE) {
+        hangdog_set_state(hd_app_state_of_scene(&own.app, (enum hd_app_event)row->event, object));
+    } else {
+        enum hd_app_event event =
+            is_in_background(row, object) ? HD_APP_BACKGROUND : (enum hd_app_event)row->event;
+        hangdog_set_state(hd_app_state_of_app(&own.app, event));
+    }
+}
+
+static bool is_extension(void) {
+    const struct hd_cf_calls *c = &hd_frameworks.cf;
+    if (c->main_bundle == NULL || c->bundle_value == NULL || c->new_text == NULL || c->release == NULL) {
+        return false;
+    }
+    void *bundle = c->main_bundle();
+    const void *key = bundle != NULL ? c->new_text(NULL, "NSExtension", TEXT_UTF8) : NULL;
+    bool found = key != NULL && c->bundle_value(bundle, key) != NULL;
+    if (key != NULL) {
+        c->release(key);
+    }
+    return found;
+}
+
+/* An app of UIKit that the kernel runs as a background task. AppKit has no such launches. */
+static bool starts_in_background(void) {
+    struct hd_mach_task task;
+    return hd_frameworks.constant("UIApplicationDidFinishLaunchingNotification") != NULL &&
+           hd_mach.task(&task) == 0 && (task.role == ROLE_BACKGROUND || task.role == ROLE_DARWIN_BG);
+}
+
+int hangdog_app_follow(void) {
+    const struct hd_cf_calls *c = &hd_frameworks.cf;
+    unsigned states = 0;
+    hd_frameworks_load();
+    if (own.follows) {
+        return -EALREADY;
+    }
+    void *center = hd_frameworks_have_cf() ? c->local_center() : NULL;
+    if (center == NULL) {
+        return -ENOENT;
+    }
+    own.app = (struct hd_app_state){.state = HANGDOG_STATE_FOREGROUND};
+    for (unsigned i = 0; i < ROWS; i++) {
+        const void *name = hd_frameworks.constant(rows[i].name);
+        if (name != NULL) {
+            c->add_observer(center, &rows[i], on_notification, name, NULL, DELIVER_IMMEDIATELY);
+            states += rows[i].source != OF_DEVICE;
+        }
+    }
+    own.follows = true;
+    if (states == 0) {
+        hangdog_app_unfollow();
+        return -ENOENT;
+    }
+    read_device();
+    bool background = starts_in_background();
+    if (background) {
+        hangdog_set_state(hd_app_state_of_app(&own.app, HD_APP_BACKGROUND));
+    }
+    if (background || own.prewarmed || is_extension() || hd_system_has_debugger()) {
+        no_launch_report();
+    }
+    return 0;
+}
+
+void hangdog_app_unfollow(void) {
+    const struct hd_cf_calls *c = &hd_frameworks.cf;
+    if (!own.follows) {
+        return;
+    }
+    own.follows = false;
+    void *center = c->local_center();
+    for (unsigned i = 0; i < ROWS; i++) {
+        c->remove_observer(center, &rows[i]);
+    }
+}
