@@ -232,7 +232,9 @@ foreach(source ${unit_sources})
 endforeach()
 
 # Code for Darwin that runs here: it is compiled over fakes of the system's calls (tests/darwin).
-hd_sources(fake_darwin_sources src/capture/*.c src/capture/darwin/*.c src/os/darwin/thread_ports.c tests/darwin/fake_*.c)
+hd_sources(fake_darwin_sources src/capture/*.c src/capture/darwin/*.c src/crash/*.c src/crash/darwin/*.c
+  src/os/darwin/thread_ports.c tests/darwin/fake_*.c)
+list(FILTER fake_darwin_sources EXCLUDE REGEX "/(crash_handler_context|mach_exceptions_port)[.]c$") # of Apple's headers
 add_library(hd_fake_darwin STATIC ${fake_darwin_sources})
 target_compile_definitions(hd_fake_darwin PUBLIC HD_FAKE_DARWIN)
 target_include_directories(hd_fake_darwin PUBLIC tests/darwin include src)
@@ -240,7 +242,7 @@ hd_sources(darwin_sources tests/darwin/test_*.c)
 foreach(source ${darwin_sources})
   hd_name(name source)
   add_executable(darwin-${name} ${source})
-  set_target_properties(darwin-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_target_properties(darwin-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests ENABLE_EXPORTS ON)
   target_link_libraries(darwin-${name} PRIVATE hd_fake_darwin hangdog-static PkgConfig::cmocka)
   hd_test(unit darwin_${name} 60 darwin-${name})
   hd_room(room ${source} ${name})

@@ -53,7 +53,9 @@ static bool print_exception(const struct page *p, const json_t *crash) {
     const json_t *exception = json_object_get(crash, "exception");
     const char *type = value_text(exception, "type"), *what = value_text(exception, "what");
     char *name = type != NULL ? type_name(type) : NULL, *text = NULL;
-    bool printed = name != NULL && asprintf(&text, "uncaught C++ exception, %s%s%s", name,
+    /* the name of an Objective-C exception is not mangled */
+    const char *language = name != NULL && strcmp(name, type) != 0 ? "C++ " : "";
+    bool printed = name != NULL && asprintf(&text, "uncaught %sexception, %s%s%s", language, name,
                                             what != NULL ? ": " : "", what != NULL ? what : "") >= 0;
     if (printed) {
         render_wrapped(p, "", "  why  ", RENDER_LABEL, text);

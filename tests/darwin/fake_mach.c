@@ -8,6 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "crash/darwin/crash_handler.h"
 #include "os/os.h"
 
 #define SLOTS 300u
@@ -24,7 +25,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake_thread *volatile stopping;
 static uint32_t stopped, go_on;
 
-static void store_context(struct hd_mach_registers *to, const ucontext_t *context) {
+static volatile int *volatile nothing = (volatile int *)8;
+
+void hd_crash_context_registers(const void *interrupted, struct hd_mach_registers *to) {
+    const ucontext_t *context = interrupted;
+    if (fake_mach.context_fails) {
+        *nothing = 1;
+    }
+
 #if defined(__x86_64__)
     static const int place[16] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RDI, REG_RSI, REG_RBP, REG_RSP,
                                   REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
@@ -45,7 +53,7 @@ static void store_context(struct hd_mach_registers *to, const ucontext_t *contex
 static void on_stop(int signal, siginfo_t *info, void *context) {
     (void)signal;
     (void)info;
-    store_context(&stopping->registers, context);
+    hd_crash_context_registers(context, &stopping->registers);
     __atomic_store_n(&stopped, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&go_on, __ATOMIC_SEQ_CST) == 0) {
         hd_os_nap(10 * HD_NS_PER_US);

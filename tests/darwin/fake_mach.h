@@ -34,6 +34,7 @@ struct fake_mach {
     int most_suspended; /* the most threads that were suspended at once */
     unsigned now_suspended;
     uint64_t suspend_ns; /* how long a suspend takes */
+    bool context_fails;  /* hd_crash_context_registers accesses memory that is not there */
 };
 
 extern struct fake_mach fake_mach;
