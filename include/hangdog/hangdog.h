@@ -130,8 +130,8 @@ typedef struct hangdog_options {
      * base names of code files outside of /usr, /lib and /opt. */
     int without_paths;
     /** Not 0: Hangdog reports crashes by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV and SIGTRAP. It leaves a
-     * signal that has a handler already. The report delays the crash by at most 3 s and changes nothing else:
-     * there is still a core dump. */
+     * signal that has a handler already; on Apple's systems that handler runs after the report. The report
+     * delays the crash by at most 3 s and changes nothing else: there is still a core dump. */
     int crash;
     /** For hangdog_frame(): the display's refreshes per second, 1 to 1000; default 60. A frame is late if it
      * takes more than 1.5 refreshes. */

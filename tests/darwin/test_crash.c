@@ -25,7 +25,7 @@
 #include "fake_mach.h"
 #include "os/os.h"
 
-struct told {
+struct stored {
     int signal, code;
     uint64_t address, pc, sp;
     bool own_thread, has_exception;
@@ -33,7 +33,7 @@ struct told {
 };
 
 struct ended {
-    struct told told;
+    struct stored stored;
     bool reported;
     int status;
     uint64_t took_ns;
@@ -51,14 +51,14 @@ static void *work(void *unused) {
         hd_os.futex_wait((uint32_t *)&wake, 0, hd_os_now_ns() + HD_NS_PER_MS, false);
     }
     const struct hd_crash *crash = hd_crash_taken();
-    struct told told = {.signal = crash->signal,
-                        .code = crash->code,
-                        .address = crash->address,
-                        .pc = crash->regs.pc,
-                        .sp = crash->regs.sp,
-                        .own_thread = crash->thread.number == crashing};
-    told.has_exception = hd_crash_exception_seen(crash, &told.exception);
-    if (write(to_parent, &told, sizeof told) == sizeof told && answers) {
+    struct stored stored = {.signal = crash->signal,
+                            .code = crash->code,
+                            .address = crash->address,
+                            .pc = crash->regs.pc,
+                            .sp = crash->regs.sp,
+                            .own_thread = crash->thread.number == crashing};
+    stored.has_exception = hd_crash_exception_seen(crash, &stored.exception);
+    if (write(to_parent, &stored, sizeof stored) == sizeof stored && answers) {
         hd_crash_written();
     }
     return NULL;
@@ -89,7 +89,7 @@ static struct ended child(void (*prepare)(void), void (*crash)(void)) {
         _exit(99);
     }
     close(pipes[1]);
-    out.reported = read(pipes[0], &out.told, sizeof out.told) == sizeof out.told;
+    out.reported = read(pipes[0], &out.stored, sizeof out.stored) == sizeof out.stored;
     close(pipes[0]);
     assert_int_equal(waitpid(pid, &out.status, 0), pid);
     out.took_ns = hd_os_now_ns() - begun_ns;
@@ -114,13 +114,13 @@ static void a_bad_access_is_stored(void **state) {
     (void)state;
     struct ended e = child(NULL, store_at_16);
     assert_true(e.reported);
-    assert_int_equal(e.told.signal, SIGSEGV);
-    assert_int_equal(e.told.code, 1);
-    assert_int_equal(e.told.address, 16);
-    assert_true(e.told.own_thread);
-    assert_in_range(e.told.pc, (uint64_t)(uintptr_t)store_at_16, (uint64_t)(uintptr_t)store_at_16 + 64);
-    assert_int_not_equal(e.told.sp, 0);
-    assert_false(e.told.has_exception);
+    assert_int_equal(e.stored.signal, SIGSEGV);
+    assert_int_equal(e.stored.code, 1);
+    assert_int_equal(e.stored.address, 16);
+    assert_true(e.stored.own_thread);
+    assert_in_range(e.stored.pc, (uint64_t)(uintptr_t)store_at_16, (uint64_t)(uintptr_t)store_at_16 + 64);
+    assert_int_not_equal(e.stored.sp, 0);
+    assert_false(e.stored.has_exception);
     assert_died_by(&e, SIGSEGV);
 }
 
@@ -128,9 +128,9 @@ static void an_abort_is_stored(void **state) {
     (void)state;
     struct ended e = child(NULL, abort);
     assert_true(e.reported);
-    assert_int_equal(e.told.signal, SIGABRT);
-    assert_int_equal(e.told.code, 0);
-    assert_int_equal(e.told.address, 0);
+    assert_int_equal(e.stored.signal, SIGABRT);
+    assert_int_equal(e.stored.code, 0);
+    assert_int_equal(e.stored.address, 0);
     assert_died_by(&e, SIGABRT);
 }
 
@@ -158,7 +158,7 @@ static void a_signal_that_was_sent_ends_the_process(void **state) {
     (void)state;
     struct ended e = child(NULL, send_bus);
     assert_true(e.reported);
-    assert_int_equal(e.told.code, 0);
+    assert_int_equal(e.stored.code, 0);
     assert_died_by(&e, SIGBUS);
 }
 
@@ -271,7 +271,7 @@ static void two_threads_that_crash_have_one_report(void **state) {
     (void)state;
     struct ended e = child(NULL, crash_twice);
     assert_true(e.reported);
-    assert_int_equal(e.told.address, 16);
+    assert_int_equal(e.stored.address, 16);
     assert_died_by(&e, SIGSEGV);
 }
 
@@ -327,8 +327,8 @@ static void a_watched_threads_overflow_has_a_report(void **state) {
     (void)state;
     struct ended e = child(NULL, overflow_in_thread);
     assert_true(e.reported);
-    assert_int_equal(e.told.signal, SIGSEGV);
-    assert_true(e.told.own_thread);
+    assert_int_equal(e.stored.signal, SIGSEGV);
+    assert_true(e.stored.own_thread);
     assert_died_by(&e, SIGSEGV);
 }
 
@@ -426,10 +426,10 @@ static void call_terminate(void) {
 static void a_cxx_exception_is_stored(void **state) {
     (void)state;
     struct ended e = child(have_terminate, call_terminate);
-    assert_true(e.reported && e.told.has_exception);
-    assert_int_equal(e.told.signal, SIGABRT);
-    assert_string_equal(e.told.exception.type, "St12out_of_range");
-    assert_string_equal(e.told.exception.what, "vector::at out of range");
+    assert_true(e.reported && e.stored.has_exception);
+    assert_int_equal(e.stored.signal, SIGABRT);
+    assert_string_equal(e.stored.exception.type, "St12out_of_range");
+    assert_string_equal(e.stored.exception.what, "vector::at out of range");
     assert_died_by(&e, SIGABRT);
 }
 
@@ -441,8 +441,8 @@ static void throw_an_int(void) {
 static void an_object_without_functions_has_no_text(void **state) {
     (void)state;
     struct ended e = child(throw_an_int, call_terminate);
-    assert_true(e.reported && e.told.has_exception);
-    assert_string_equal(e.told.exception.what, "");
+    assert_true(e.reported && e.stored.has_exception);
+    assert_string_equal(e.stored.exception.what, "");
     assert_died_by(&e, SIGABRT);
 }
 
@@ -455,7 +455,7 @@ static void terminate_without_exception_has_none(void **state) {
     (void)state;
     struct ended e = child(throw_nothing, call_terminate);
     assert_true(e.reported);
-    assert_false(e.told.has_exception);
+    assert_false(e.stored.has_exception);
     assert_died_by(&e, SIGABRT);
 }
 
@@ -497,9 +497,9 @@ static void have_both(void) {
 static void objectivecs_exception_replaces_the_one_of_cxx(void **state) {
     (void)state;
     struct ended e = child(have_both, call_terminate);
-    assert_true(e.reported && e.told.has_exception);
-    assert_string_equal(e.told.exception.type, "NSRangeException");
-    assert_string_equal(e.told.exception.what, "index 5 beyond bounds");
+    assert_true(e.reported && e.stored.has_exception);
+    assert_string_equal(e.stored.exception.type, "NSRangeException");
+    assert_string_equal(e.stored.exception.what, "index 5 beyond bounds");
     assert_died_by(&e, SIGABRT);
 }
 

@@ -13,6 +13,7 @@
 
 #include "capture/darwin/registers.h"
 #include "crash/crash.h"
+#include "crash/darwin/exception.h"
 #include "os/os.h"
 
 #define NAP_NS (1 * HD_NS_PER_MS)
@@ -24,7 +25,7 @@ enum {
 };
 
 static struct sigaction before[SIGNALS];
-static int own_pid; /* a forked child has no worker, and inherits the number of its parent */
+static int own_pid; /* a forked child inherits its parent's number, and has no worker */
 
 static void store(int signal, const siginfo_t *info, const void *context) {
     struct hd_mach_registers registers;
@@ -109,7 +110,7 @@ static bool is_ours(const struct sigaction *action) {
 }
 
 /* Blocks no other signal: if the handler itself fails, the kernel must deliver that signal too. */
-void hd_crash_handlers_install(void) {
+static void install(void) {
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     (void)sigemptyset(&ours.sa_mask);
     own_pid = hd_os.get_pid();
@@ -123,11 +124,25 @@ void hd_crash_handlers_install(void) {
     }
 }
 
-void hd_crash_handlers_remove(void) {
+static void restore(void) {
     for (unsigned i = 0; i < SIGNALS; i++) {
         struct sigaction now;
         if (sigaction(signals[i], NULL, &now) == 0 && is_ours(&now)) {
             (void)sigaction(signals[i], &before[i], NULL);
         }
+    }
+}
+
+void hd_crash_begin(_Atomic uint32_t *wake) {
+    atomic_store(&hd_crash.phase, HD_CRASH_NONE);
+    atomic_store(&hd_crash_wake, wake);
+    hd_crash_exceptions_install();
+    install();
+}
+
+void hd_crash_end(void) {
+    if (atomic_exchange(&hd_crash_wake, NULL) != NULL) {
+        restore();
+        hd_crash_exceptions_remove();
     }
 }

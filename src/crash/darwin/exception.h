@@ -8,8 +8,8 @@
 
 #include "crash/crash.h"
 
-/* Installs the handlers of the runtimes that the process has loaded, whose functions dlsym finds.
- * hd_crash_exceptions_remove restores each handler that the program has not replaced since. At start and stop. */
+/* Installs a handler in each runtime that the process has loaded. A stop restores the handlers, except those
+ * that the program has replaced since. At start and stop. */
 void hd_crash_exceptions_install(void);
 void hd_crash_exceptions_remove(void);
 
