@@ -5,13 +5,15 @@
 #ifndef HD_SETTINGS_H
 #define HD_SETTINGS_H
 
+#include <signal.h>
+
 #include "hangdog/hangdog.h"
 #include "os/notify_socket.h"
 #include "record/record.h"
 
-/* The signal by which the monitor asks a thread for its stack, if no other signal is set. 23 is SIGURG on
- * every Linux. The kernel ignores it by default, so a late signal does not end the program. */
-#define HD_SIGNAL 23
+/* The signal by which the monitor asks a thread for its stack, if no other signal is set. The kernel ignores
+ * it by default, so a late signal does not end the program. */
+#define HD_SIGNAL SIGURG
 
 #define HD_DISPLAY_HZ_MAX 1000
 #define HD_INTERVAL_MIN_NS (1 * HD_NS_PER_MS)

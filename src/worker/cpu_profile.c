@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charges each stack with the CPU time that the thread used since the stack before it. A watched thread is
- * sampled while it runs, so its stacks are not charged if it was blocked. The stack of any other thread can
- * be read only while that thread is blocked, so these stacks are charged. On the worker thread.
+ * Charges each stack with the CPU time that the thread used since the stack before it. If samples show the
+ * thread while it runs, its stacks are not charged if it was blocked. Otherwise its stack can be read only
+ * while it is blocked, so these stacks are charged. On the worker thread.
  */
 #include "worker/cpu_profile.h"
 
@@ -50,7 +50,7 @@ void hd_cpu_profile_add(struct hd_cpu_profile *p, const struct hd_tree_pool *poo
         return;
     }
     p->taken++;
-    if (count == 0 || (waits && p->watched) || !read_cpu_clock(thread, &cpu_ns)) {
+    if (count == 0 || (waits && p->while_running) || !read_cpu_clock(thread, &cpu_ns)) {
         return;
     }
     for (unsigned tries = 0; HD_TREE_POOL_NODES - pool->used < count && tries < HD_TURNS_MAX; tries++) {

@@ -12,9 +12,10 @@
 
 struct hd_cpu_profile {
     bool on;
-    /* True: the thread has a loop, and the monitor samples the thread while it runs. False: the worker reads
-     * the thread's stack only while the thread is blocked. */
-    bool watched;
+    /* True: samples show the thread while it runs. The thread has a loop, and the monitor samples it; or the
+     * system reads the stack of a running thread. False: the worker reads the thread's stack only while the
+     * thread is blocked. */
+    bool while_running;
     uint8_t way, stop;
     hd_thread_id thread;
     /* cut: the number of call frames left out of the newest stack; taken: the number of samples, with or

@@ -37,7 +37,7 @@ static void start(struct hd_worker *worker, uint64_t period_ns) {
     if (!hd_thread_id_is_none(thread) &&
         hd_cpu_profile_start(&worker->profile, &worker->turns, thread, period_ns)) {
         hd_scripts_begin(&worker->stacks.scripts, no_tree);
-        worker->profile.watched = hd_watch_of_thread(&worker->run->watches, thread) != NULL;
+        worker->profile.while_running = hd_watch_of_thread(&worker->run->watches, thread) != NULL;
         set_thread(worker, thread);
     }
 }
@@ -57,9 +57,9 @@ static void add_sample(struct hd_worker *worker, const struct hd_message *msg, c
     }
 }
 
-/* Adds the stack of the profile's thread to the profile, if that thread is blocked. If the thread runs, the
- * worker cannot read its stack in place. The CPU time that the thread used since its newest stack is then
- * charged to no function. */
+/* Adds the stack of the profile's thread to the profile, if that thread is blocked. On Linux the worker
+ * cannot read the stack of a running thread in place. The CPU time that the thread used since its newest
+ * stack is then charged to no function. */
 static void read_waiting(struct hd_worker *worker) {
     struct hd_cpu_profile *p = &worker->profile;
     struct hd_target target = {0};
@@ -73,6 +73,7 @@ static void read_waiting(struct hd_worker *worker) {
     if (hd_target_open(&target, p->thread) == 0 &&
         hd_capture_frozen(&target, worker->threads.stack, &c) == 0) {
         c.stack = worker->threads.stack;
+        p->while_running |= c.state == HD_RUN_RUNNING;
         count = hd_stacks_read(&worker->stacks, p->thread, &c, &walk);
     } else {
         (void)hd_cpu_profile_charge_rest(p, &cpu_ns);

@@ -186,8 +186,10 @@ static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct 
     }
     if (rc == 0) {
         read_stack(t, r, &c);
-        seen->cpu_ns = c.sched.cpu_ns;
-        seen->slices = c.sched.slices;
+        if (r->state != HD_RUN_RUNNING) {
+            seen->cpu_ns = c.sched.cpu_ns;
+            seen->slices = c.sched.slices;
+        }
     } else {
         r->error = (int16_t)-rc;
         r->state = state_of(&target, rc);
@@ -198,6 +200,16 @@ static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct 
     }
     read_share(r, seen);
     return false;
+}
+
+/* Reads a thread that ran at the first try. Where the system reads the stack of a running thread, the thread
+ * has its stack already, and only its CPU use is read. */
+static void try_again(struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *seen) {
+    if (r->count != 0) {
+        read_share(r, seen);
+    } else if (!try_thread(t, r, seen)) {
+        read_running_script(t, r);
+    }
 }
 
 static void wait_until(uint64_t until_ns) {
@@ -231,9 +243,8 @@ void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id
     }
     wait_until(start_ns + RETRY_NS);
     for (uint32_t i = 0; i < t->count; i++) {
-        if (t->thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - start_ns < RETRY_NS + BUDGET_NS &&
-            !try_thread(t, &t->thread[i], &t->seen[i])) {
-            read_running_script(t, &t->thread[i]);
+        if (t->thread[i].state == HD_RUN_RUNNING && hd_os_now_ns() - start_ns < RETRY_NS + BUDGET_NS) {
+            try_again(t, &t->thread[i], &t->seen[i]);
         }
     }
 }

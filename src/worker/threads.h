@@ -40,9 +40,9 @@ struct hd_threads {
 };
 
 /* Captures `first`, which may own a lock, then `watched`, then the other threads. Leaves out other threads
- * that the worker has not reached after 25 ms. The stack of a running thread cannot be read, so the worker
- * tries again 20 ms after the start of the capture. If the thread still runs, the report shows the thread's
- * CPU use, and no stack. */
+ * that the worker has not reached after 25 ms. On Linux the stack of a running thread cannot be read, so the
+ * worker tries again 20 ms after the start of the capture. If the thread still runs, the report shows the
+ * thread's CPU use, and no stack. On Darwin it shows both. */
 void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first);
 
 /* Starts at `thread`, and follows the captured threads that block each other. If these threads form a cycle,

@@ -75,7 +75,7 @@ static int find_image(struct hd_modules *m, uint64_t pc, struct hd_module *out, 
 }
 
 static struct hd_mach_thread threads[4] = {
-    {.id = 0x100000001, .pthread = 0x70000}, {.id = 0x100000002, .pthread = 0x80000}, {.id = 0x100000003}};
+    {.id = 0x100000001, .handle = 0x70000}, {.id = 0x100000002, .handle = 0x80000}, {.id = 0x100000003}};
 #define PORT(i) (0x1003u + 0x100u * (unsigned)(i))
 
 static int fake_thread(hd_port port, struct hd_mach_thread *out) {
@@ -328,10 +328,10 @@ static void a_mutex_of_the_ulock_policy_has_a_port(void **state) {
 static void a_join_waits_in_the_other_threads_descriptor(void **state) {
     (void)state;
     uint32_t word = PORT(1);
-    threads[1].pthread = MEMORY + 0x1000;
+    threads[1].handle = MEMORY + 0x1000 + 224;
     put(MEMORY + 0x1000 + 52, &word, sizeof word);
     read_call(HD_DARWIN_ULOCK_WAIT, PTHREAD_CODE, 2, MEMORY + 0x1000 + 52, word);
-    threads[1].pthread = 0x80000;
+    threads[1].handle = 0x80000;
     assert_int_equal(hd_evidence_awaited_thread(&probe).number, 0x100000002);
     assert_cause(HD_CAUSE_LOCK, "waited for thread 4294967298 to end");
 }

@@ -104,7 +104,7 @@ static hd_thread_id read_id_owner(struct hd_probe_context *ctx, uint64_t address
 
 /* True: the word at `address` is in the descriptor of thread `t`, so the waiting thread joins `t`. */
 static bool is_join(const struct hd_mach_thread *t, uint64_t address) {
-    return t->pthread != 0 && address - t->pthread < DESCRIPTOR_BYTES;
+    return t->handle != 0 && t->handle - address <= DESCRIPTOR_BYTES;
 }
 
 static bool is_ownable(enum hd_lock_kind kind, bool unfair) {

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "image/macho/symbols.h"
+#include "os/darwin/syscall_number.h"
+
 static uint32_t word_at(const uint8_t *p) {
     uint32_t word;
     memcpy(&word, p, sizeof word);
@@ -52,6 +56,25 @@ bool hd_wait_call_x86_64(const uint8_t code[HD_WAIT_CODE_BYTES], int32_t *nr) {
     return true;
 }
 
+/* Returns the call whose stub has code at `pc`, by the name of the stub. HD_SYSCALL_NONE: not known. */
+static int32_t find_by_name(struct hd_probe_context *ctx, uint64_t pc) {
+    struct hd_macho_tables tables;
+    struct hd_macho_found found;
+    char name[64];
+    int module = hd_modules_at(ctx->modules, pc);
+    if (module < 0) {
+        return HD_SYSCALL_NONE;
+    }
+    hd_text_base_name(name, sizeof name, hd_module_path(ctx->modules, (uint32_t)module));
+    const struct hd_memory *memory = &ctx->modules->memory;
+    uint64_t header = ctx->modules->module[module].header;
+    bool named = strcmp(name, "libsystem_kernel.dylib") == 0 &&
+                 hd_macho_tables_read(memory, header, &tables) == 0 &&
+                 hd_macho_symbol_at(memory, &tables, pc, &found) &&
+                 hd_macho_symbol_name(memory, &tables, found.name, name, sizeof name) == 0;
+    return named ? hd_syscall_of_stub(name) : HD_SYSCALL_NONE;
+}
+
 int32_t hd_wait_call_find(struct hd_probe_context *ctx, const struct hd_capture *c) {
     uint8_t code[HD_WAIT_CODE_BYTES];
     int32_t nr;
@@ -70,5 +93,6 @@ int32_t hd_wait_call_find(struct hd_probe_context *ctx, const struct hd_capture 
     if (!in_call) {
         return HD_SYSCALL_NONE;
     }
-    return nr != HD_SYSCALL_NONE ? nr : c->syscall_nr;
+    nr = nr != HD_SYSCALL_NONE ? nr : c->syscall_nr;
+    return nr != HD_SYSCALL_NONE ? nr : find_by_name(ctx, c->regs.pc);
 }

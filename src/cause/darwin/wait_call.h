@@ -2,8 +2,8 @@
  *
  * Finds the call that a blocked thread is in. For each call, libsystem_kernel has a stub.
  * The stub stores the call's number in a register, and the next instruction enters the kernel. So the stub's
- * code shows the number on both CPUs. On arm64 the register x16 has it too. Runs on the worker thread;
- * allocates nothing.
+ * code shows the number on both CPUs. On arm64 the register x16 has it too, and the stub's name shows it
+ * where neither does. Runs on the worker thread; allocates nothing.
  */
 #ifndef HD_CAUSE_DARWIN_WAIT_CALL_H
 #define HD_CAUSE_DARWIN_WAIT_CALL_H

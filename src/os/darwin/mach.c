@@ -117,7 +117,7 @@ static int mach_thread(hd_port thread, struct hd_mach_thread *out) {
         return rc;
     }
     out->id = info.thread_id;
-    out->pthread = info.thread_handle;
+    out->handle = info.thread_handle;
     out->queue = info.dispatch_qaddr;
     return mach_thread_times(thread, out);
 }

@@ -34,7 +34,7 @@ struct hd_mach_thread {
     uint64_t id;        /* unique in the system since its start; 64 bits */
     uint64_t user_ns;   /* CPU time in user mode */
     uint64_t system_ns; /* CPU time in the kernel */
-    uint64_t pthread;   /* the thread's pthread_t, which is also its `cthread_self` handle; 0: none */
+    uint64_t handle;    /* the thread's specific data, which its pthread_t has at its end; 0: none */
     uint64_t queue;     /* the address of the word that names the dispatch queue; 0: none */
     int32_t state;      /* enum hd_mach_state */
     int32_t cpu_usage;  /* 0 to 1000 of one CPU, aged by the scheduler */
