@@ -65,7 +65,9 @@ void process_load(struct macho_image *image, const char *path) {
 void process_unload(uint32_t i) {
     uint32_t after = process.infos.count - i - 1;
     memmove(&process.array[i], &process.array[i + 1], after * sizeof process.array[0]);
-    memmove(&process.image[i], &process.image[i + 1], after * sizeof process.image[0]);
+    for (uint32_t k = i; k < i + after; k++) {
+        process.image[k] = process.image[k + 1];
+    }
     process.infos.count--;
     process.image[process.infos.count] = NULL;
     process.infos.changed++;

@@ -166,6 +166,20 @@ static void an_older_loader_has_no_time(void **state) {
     assert_true(hd_modules_still_valid(&m, true));
     process_unload(1);
     assert_false(hd_modules_still_valid(&m, true));
+    /* Then the word is another thing, and may change. */
+    process.at_read = change_always;
+    assert_int_equal(hd_modules_at(&m, FIRST + 2 * STEP), 1);
+}
+
+/* The same file at the same place, under another path: the frames of old captures keep the old one. */
+static void a_copy_of_an_image_is_another_module(void **state) {
+    (void)state;
+    assert_int_equal(hd_modules_at(&m, FIRST + 2 * STEP), 0);
+    process_unload(2);
+    process_load(&images[2], "/Users/me/copy.dylib");
+    assert_false(hd_modules_still_valid(&m, true));
+    assert_string_equal(hd_module_path(&m, (uint32_t)hd_modules_at(&m, FIRST + 2 * STEP)),
+                        "/Users/me/copy.dylib");
 }
 
 static void the_loader_is_a_module(void **state) {
@@ -262,6 +276,7 @@ int main(void) {
         cmocka_unit_test_setup(a_change_during_the_read_is_noticed, set_up),
         cmocka_unit_test_setup(while_the_loader_changes_the_list, set_up),
         cmocka_unit_test_setup(an_older_loader_has_no_time, set_up),
+        cmocka_unit_test_setup(a_copy_of_an_image_is_another_module, set_up),
         cmocka_unit_test_setup(the_loader_is_a_module, set_up),
         cmocka_unit_test_setup(hostile_lists_end, set_up),
         cmocka_unit_test_setup(the_program_has_a_path, set_up),

@@ -141,7 +141,32 @@ static void long_and_broken_lists_end(void **state) {
     image.unreadable = BASE + MACHO_IMAGE_TEXT_BYTES + 300;
     hd_function_starts_init(&s, &tables);
     assert_true(hd_function_starts_find(&s, &memory, UINT64_MAX, &start, &end));
-    assert_true(start < BASE + 4 * 300);
+    assert_true(start == BASE + 4 * 300);
+}
+
+/* Entries of two bytes, some of which lie across two pieces; and a list whose end cannot be read. */
+static void entries_may_lie_across_pieces(void **state) {
+    (void)state;
+    uint8_t bytes[601] = {4};
+    struct hd_function_starts s, all;
+    uint64_t start = 0, end = 0;
+    for (size_t i = 1; i < sizeof bytes; i += 2) {
+        bytes[i] = 0x84;
+    }
+    add_starts(bytes, sizeof bytes);
+    assert_int_equal(read_tables(), 0);
+    hd_function_starts_init(&s, &tables);
+    assert_true(hd_function_starts_find(&s, &memory, UINT64_MAX, &start, &end));
+    assert_true(start == BASE + 4 * 301);
+    for (uint32_t cut = 1; cut < sizeof bytes; cut++) {
+        image.unreadable = BASE + MACHO_IMAGE_TEXT_BYTES + cut;
+        hd_function_starts_init(&all, &tables);
+        while (hd_function_starts_next(&all, &memory)) {
+        }
+        hd_function_starts_init(&s, &tables);
+        assert_true(hd_function_starts_find(&s, &memory, UINT64_MAX, &start, &end));
+        assert_true(start == all.start && start == BASE + 4 * (1 + (cut - 1) / 2));
+    }
 }
 
 static void fails_with(int rc, unsigned fault) {
@@ -205,6 +230,7 @@ int main(void) {
         cmocka_unit_test_setup(tables_lie_in_linkedit, set_up),
         cmocka_unit_test_setup(function_starts_are_found, set_up),
         cmocka_unit_test_setup(long_and_broken_lists_end, set_up),
+        cmocka_unit_test_setup(entries_may_lie_across_pieces, set_up),
         cmocka_unit_test_setup(each_damage_has_its_name, set_up),
         cmocka_unit_test_setup(a_section_outside_is_left_out, set_up),
     };

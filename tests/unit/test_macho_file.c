@@ -35,7 +35,7 @@ static void add_symbols(void) {
     struct hd_macho_symbol symbols[] = {
         {.name = 13, .type = HD_MACHO_SYMBOL_IN_SECTION, .section = 1, .value = text + 0x1000},
         {.name = 1, .type = 0xf, .section = 1, .value = text + 0x1000},
-        {.name = 24, .type = 0x24, .section = 1, .value = text + 0x1010},
+        {.name = 24, .type = 0x2e, .section = 1, .value = text + 0x1010},
         {.name = 7, .type = 0xf, .section = 2, .value = text + 0x5000},
         {.name = 19, .type = 0xf, .section = 1, .value = text + 0x1100},
         {.name = 19, .type = 1, .section = 0, .value = 0},
@@ -156,7 +156,8 @@ static void fat_files_have_a_slice_for_each_cpu(void **state) {
 
 static void other_files_are_none(void **state) {
     (void)state;
-    memcpy(bytes, "\177ELF", 4);
+    static const uint8_t elf[] = {0x7f, 'E', 'L', 'F'};
+    memcpy(bytes, elf, sizeof elf);
     assert_int_equal(read_slices(), -EINVAL);
     assert_int_equal(slices.fault, HD_MACHO_NO_MAGIC);
     static const uint8_t java[] = {0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52, 0, 9, 1};

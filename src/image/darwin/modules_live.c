@@ -47,7 +47,7 @@ static int read_list(struct hd_image_list *l, const struct hd_memory *memory) {
 /* The image at pc, and the time of the list. -EAGAIN: the loader is changing the list. */
 static int find_entry(const struct hd_memory *memory, uint64_t pc, struct hd_image_entry *entry,
                       uint64_t *changed, bool *is_loader) {
-    struct hd_image_list l;
+    struct hd_image_list l = {.at = 0};
     int rc = -EAGAIN;
     for (unsigned i = 0; i < TRIES && rc == -EAGAIN; i++) {
         rc = read_list(&l, memory);

@@ -8,7 +8,7 @@
 
 static struct {
     const struct hd_modules *of;
-    uint32_t resets, index;
+    uint32_t resets;
     uint64_t header;
     int rc;
     struct hd_macho_tables tables;
@@ -19,11 +19,10 @@ uint64_t hd_module_symbol(struct hd_modules *m, uint32_t index, const char *name
         return 0;
     }
     uint64_t header = m->module[index].header;
-    if (last.of != m || last.resets != m->resets || last.index != index || last.header != header) {
+    if (last.of != m || last.resets != m->resets || last.header != header) {
         last.rc = hd_macho_tables_read(&m->memory, header, &last.tables);
         last.of = m;
         last.resets = m->resets;
-        last.index = index;
         last.header = header;
     }
     return last.rc == 0 ? hd_macho_export(&m->memory, &last.tables, name) : 0;

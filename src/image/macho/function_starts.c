@@ -47,15 +47,23 @@ static bool step(struct hd_function_starts *s, const uint8_t *bytes, size_t n) {
     return true;
 }
 
-static size_t read_piece(struct hd_function_starts *s, const struct hd_memory *memory, uint8_t piece[PIECE]) {
-    size_t n = s->end - s->at < PIECE ? (size_t)(s->end - s->at) : PIECE;
-    return n != 0 && hd_memory_read(memory, s->at, piece, n) ? n : 0;
+/* Reads the bytes at the position, at most `n`: fewer where memory or the file ends before the table. */
+static size_t read_piece(const struct hd_function_starts *s, const struct hd_memory *memory, uint8_t *piece,
+                         size_t n) {
+    n = s->end - s->at < n ? (size_t)(s->end - s->at) : n;
+    while (n != 0 && !hd_memory_read(memory, s->at, piece, n)) {
+        if (n > LONGEST) {
+            n = n / 2 > LONGEST ? n / 2 : LONGEST;
+        } else {
+            n--;
+        }
+    }
+    return n;
 }
 
 bool hd_function_starts_next(struct hd_function_starts *s, const struct hd_memory *memory) {
-    uint8_t entry[PIECE];
-    size_t n = s->end - s->at < LONGEST ? (size_t)(s->end - s->at) : LONGEST;
-    return n != 0 && hd_memory_read(memory, s->at, entry, n) && step(s, entry, n);
+    uint8_t entry[LONGEST];
+    return step(s, entry, read_piece(s, memory, entry, sizeof entry));
 }
 
 bool hd_function_starts_find(struct hd_function_starts *s, const struct hd_memory *memory, uint64_t pc,
@@ -66,13 +74,14 @@ bool hd_function_starts_find(struct hd_function_starts *s, const struct hd_memor
     *end = s->limit;
     for (;;) {
         uint64_t from = next.at;
-        size_t n = read_piece(&next, memory, piece);
+        size_t n = read_piece(&next, memory, piece, sizeof piece);
         if (n == 0) {
             break;
         }
         /* An entry that the piece cuts off is read with the next piece. */
-        bool is_last = next.at + n == next.end;
-        while (n - (next.at - from) >= (is_last ? 1 : LONGEST)) {
+        size_t least = n < LONGEST ? n : LONGEST;
+        least = next.at + n == next.end ? 1 : least;
+        while (n - (next.at - from) >= least) {
             if (!step(&next, piece + (next.at - from), n - (next.at - from))) {
                 return found;
             }
