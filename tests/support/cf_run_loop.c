@@ -132,9 +132,7 @@ static enum cf_reason wait_for_reason(CFRunLoopRef loop, const struct cf_mode *m
     pthread_mutex_lock(&loop->lock);
     while ((reason = reason_of(loop, mode)) == CF_NOTHING && CFAbsoluteTimeGetCurrent() < until) {
         const struct __CFRunLoopTimer *t = next_timer(mode);
-        CFAbsoluteTime next = t != NULL && t->at < until ? t->at : until;
-        struct timespec at = {.tv_sec = (time_t)next, .tv_nsec = (long)((next - (double)(time_t)next) * 1e9)};
-        pthread_cond_timedwait(&loop->changed, &loop->lock, &at);
+        cf_wait(loop, t != NULL && t->at < until ? t->at : until);
     }
     if (reason == CF_WOKEN) {
         loop->woken = false;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The structures of the stand-in for CFRunLoop, for its two files only. Each kind of item has a fixed number
- * of places in a mode: a test has few.
+ * The structures of the stand-in for CFRunLoop, for its files only. Each kind of item has a fixed number of
+ * places in a mode: a test has few. The files serve Linux, and programs for macOS in the loader of
+ * tests/apple.
  */
 #ifndef TEST_CF_RUN_LOOP_PARTS_H
 #define TEST_CF_RUN_LOOP_PARTS_H
 
 #include <CoreFoundation/CFRunLoop.h>
-#include <dispatch/dispatch.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #define CF_MODES 8
 #define CF_ITEMS 16
@@ -96,6 +97,19 @@ struct cf_main_queue {
 };
 
 extern struct cf_main_queue cf_main;
+
+#define CF_NEED(condition)  \
+    do {                    \
+        if (!(condition)) { \
+            abort();        \
+        }                   \
+    } while (0)
+
+bool cf_is_main_thread(void);
+void cf_init_wait(CFRunLoopRef loop);
+/* Waits for a change of the loop, under the loop's lock, until `until` of CFAbsoluteTimeGetCurrent. */
+void cf_wait(CFRunLoopRef loop, CFAbsoluteTime until);
+void cf_add_to_main_queue(void (*run)(void *), void *argument);
 
 /* The mode of that name, which is made if there is none. */
 struct cf_mode *cf_mode_of(CFRunLoopRef loop, CFStringRef name);

@@ -5,16 +5,7 @@
  */
 #include "cf_run_loop.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static const struct __CFString default_mode = {.text = "kCFRunLoopDefaultMode", .length = 21};
 static const struct __CFString common_modes = {.text = "kCFRunLoopCommonModes", .length = 21};
@@ -58,7 +49,7 @@ void CFRelease(CFTypeRef object) {
 
 static void *new_item(size_t bytes, CFIndex order) {
     struct cf_item *item = calloc(1, bytes);
-    assert_non_null(item);
+    CF_NEED(item != NULL);
     *item = (struct cf_item){.type = &item_type, .references = 1, .valid = true, .order = order};
     return item;
 }
@@ -72,11 +63,7 @@ static void free_loop(void *loop) {
 }
 
 static void init_loop(struct __CFRunLoop *l) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&l->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    cf_init_wait(l);
     CFRunLoopAddCommonMode(l, kCFRunLoopDefaultMode);
 }
 
@@ -98,14 +85,14 @@ static void make_key(void) {
 
 CFRunLoopRef CFRunLoopGetCurrent(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (syscall(SYS_gettid) == getpid()) {
+    if (cf_is_main_thread()) {
         return CFRunLoopGetMain();
     }
     pthread_once(&once, make_key);
     struct __CFRunLoop *l = pthread_getspecific(of_thread);
     if (l == NULL) {
         l = calloc(1, sizeof *l);
-        assert_non_null(l);
+        CF_NEED(l != NULL);
         pthread_mutex_init(&l->lock, NULL);
         init_loop(l);
         pthread_setspecific(of_thread, l);
@@ -118,7 +105,7 @@ struct cf_mode *cf_mode_of(CFRunLoopRef loop, CFStringRef name) {
     while (i < CF_MODES && loop->modes[i].name != NULL && strcmp(loop->modes[i].name, name->text) != 0) {
         i++;
     }
-    assert_true(i < CF_MODES);
+    CF_NEED(i < CF_MODES);
     loop->modes[i].name = name->text;
     return &loop->modes[i];
 }
@@ -132,7 +119,7 @@ static void insert(struct cf_item **list, struct cf_item *item) {
     while (end < CF_ITEMS && list[end] != NULL) {
         end++;
     }
-    assert_true(end < CF_ITEMS);
+    CF_NEED(end < CF_ITEMS);
     while (at < end && list[at]->order <= item->order) {
         at++;
     }
@@ -161,7 +148,7 @@ static void delete(struct cf_item **list, struct cf_item *item) {
 /* The common modes are known by the constant's address, as in the real CFRunLoop: an equal string is the name
  * of another mode. */
 static void add(CFRunLoopRef loop, enum cf_kind kind, struct cf_item *item, CFStringRef mode) {
-    assert_true(item->loop == NULL || item->loop == loop);
+    CF_NEED(item->loop == NULL || item->loop == loop);
     item->loop = loop;
     if (mode != kCFRunLoopCommonModes) {
         insert(cf_mode_of(loop, mode)->items[kind], item);
@@ -283,7 +270,7 @@ void CFRunLoopTimerInvalidate(CFRunLoopTimerRef timer) {
 
 static void add_block(CFRunLoopRef loop, struct cf_blocks *to, struct cf_block block) {
     pthread_mutex_lock(&loop->lock);
-    assert_true(to->count < CF_ITEMS);
+    CF_NEED(to->count < CF_ITEMS);
     to->list[to->count++] = block;
     pthread_cond_broadcast(&loop->changed);
     pthread_mutex_unlock(&loop->lock);
@@ -293,10 +280,6 @@ void cf_perform(CFRunLoopRef loop, CFStringRef mode, void (*run)(void *), void *
     add_block(loop, &loop->performed, (struct cf_block){run, argument, mode->text});
 }
 
-dispatch_queue_t dispatch_get_main_queue(void) {
-    return &cf_main;
-}
-
-void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t work) {
-    add_block(CFRunLoopGetMain(), &queue->blocks, (struct cf_block){work, context, NULL});
+void cf_add_to_main_queue(void (*run)(void *), void *argument) {
+    add_block(CFRunLoopGetMain(), &cf_main.blocks, (struct cf_block){run, argument, NULL});
 }

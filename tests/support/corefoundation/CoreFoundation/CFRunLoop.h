@@ -97,10 +97,8 @@ CFRunLoopTimerRef CFRunLoopTimerCreate(CFAllocatorRef allocator, CFAbsoluteTime 
 void CFRunLoopAddTimer(CFRunLoopRef loop, CFRunLoopTimerRef timer, CFStringRef mode);
 void CFRunLoopTimerInvalidate(CFRunLoopTimerRef timer);
 
-#ifndef __APPLE__
-/* CFRunLoopPerformBlock for a function, as C without blocks has it. */
+/* Not in the real header: CFRunLoopPerformBlock for a function, as C without blocks has it. */
 void cf_perform(CFRunLoopRef loop, CFStringRef mode, void (*run)(void *), void *argument);
-#endif
 
 #ifdef __cplusplus
 }
