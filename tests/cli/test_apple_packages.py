@@ -19,6 +19,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 COMPILERS = (["gcc", "-std=c11"], ["clang", "-std=c11"], ["g++", "-std=c++17", "-x", "c++"], ["clang++", "-std=c++17", "-x", "c++"])
 STUB_PROGRAM = """
 #include <hangdog/hangdog_stub.h>
+#include <hangdog/apple.h>
 #include <stdio.h>
 
 static void *const functions[] = {%s};
@@ -44,7 +45,9 @@ def read(path):
 
 
 def public_functions():
-    return sorted(set(re.findall(r"^HANGDOG_API [^;{]*?\b(hangdog_\w+)\(", read("include/hangdog/hangdog.h"), re.MULTILINE)))
+    """Those of Linux, and those of Apple's systems alone."""
+    text = read("include/hangdog/hangdog.h") + read("include/hangdog/apple.h")
+    return sorted(set(re.findall(r"^HANGDOG_API [^;{]*?\b(hangdog_\w+)\(", text, re.MULTILINE)))
 
 
 def sources_of_cmake():
