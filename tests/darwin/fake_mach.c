@@ -118,6 +118,7 @@ static int fake_suspend(hd_port port) {
     if (fake_mach.suspend_ns != 0) {
         hd_os_nap(fake_mach.suspend_ns);
     }
+    t->facts.user_ns += fake_mach.runs_ns;
     t->suspended++;
     int now = (int)__atomic_add_fetch(&fake_mach.now_suspended, 1, __ATOMIC_SEQ_CST);
     fake_mach.most_suspended = now > fake_mach.most_suspended ? now : fake_mach.most_suspended;

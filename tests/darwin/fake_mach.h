@@ -34,6 +34,7 @@ struct fake_mach {
     int most_suspended; /* the most threads that were suspended at once */
     unsigned now_suspended;
     uint64_t suspend_ns; /* how long a suspend takes */
+    uint64_t runs_ns;    /* how long a thread runs before its suspend takes effect */
     bool context_fails;  /* hd_crash_context_registers accesses memory that is not there */
 };
 

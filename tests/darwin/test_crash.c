@@ -446,6 +446,22 @@ static void an_object_without_functions_has_no_text(void **state) {
     assert_died_by(&e, SIGABRT);
 }
 
+static const void *const other_functions[3] = {NULL, NULL, (const void *)abort};
+
+static void throw_another_class(void) {
+    have_terminate();
+    thrown.functions = other_functions;
+}
+
+static void a_class_with_its_own_what_has_no_text(void **state) {
+    (void)state;
+    struct ended e = child(throw_another_class, call_terminate);
+    assert_true(e.reported && e.stored.has_exception);
+    assert_string_equal(e.stored.exception.type, "St12out_of_range");
+    assert_string_equal(e.stored.exception.what, "");
+    assert_died_by(&e, SIGABRT);
+}
+
 static void throw_nothing(void) {
     have_terminate();
     is_thrown = false;
@@ -537,6 +553,7 @@ int main(void) {
         cmocka_unit_test(a_watched_threads_overflow_has_a_report),
         cmocka_unit_test(a_cxx_exception_is_stored),
         cmocka_unit_test(an_object_without_functions_has_no_text),
+        cmocka_unit_test(a_class_with_its_own_what_has_no_text),
         cmocka_unit_test(terminate_without_exception_has_none),
         cmocka_unit_test(objectivecs_handler_is_chained),
         cmocka_unit_test(objectivecs_exception_replaces_the_one_of_cxx),

@@ -235,6 +235,43 @@ static void a_thread_that_runs_has_no_call(void **state) {
     drop(thread);
 }
 
+/* It waited at the first look, and runs until the suspend. Then it waits again, somewhere else. */
+static void a_thread_that_runs_before_the_suspend_is_not_taken_for_waiting(void **state) {
+    (void)state;
+    struct hd_target t;
+    struct hd_capture c;
+    struct fake_thread *thread = add_waiting(4096);
+    open_watched(&t);
+    fake_mach.runs_ns = 500;
+    assert_int_equal(hd_capture_take(&t, false, &c), 0);
+    assert_int_equal(c.way, HD_WAY_SUSPENDED);
+    assert_int_equal(c.state, HD_RUN_RUNNING);
+    fake_mach.runs_ns = 0;
+    assert_false(next_is_same(&t));
+    hd_target_close(&t);
+    drop(thread);
+}
+
+/* It waits for a page of memory: the bytes before its pc enter no kernel. */
+static void a_wait_outside_of_a_call_has_no_number(void **state) {
+    (void)state;
+    static const uint8_t code[8] = {0};
+    struct hd_target t;
+    struct hd_capture c;
+    struct fake_thread *thread = add_waiting(4096);
+    thread->registers.pc = (uint64_t)(uintptr_t)code + 4;
+    for (unsigned i = 0; i < 31; i++) {
+        thread->registers.general[i] = 3;
+    }
+    open_watched(&t);
+    assert_int_equal(hd_capture_take(&t, false, &c), 0);
+    assert_int_equal(c.state, HD_RUN_BLOCKED);
+    assert_int_equal(c.syscall_nr, HD_SYSCALL_NONE);
+    assert_int_equal(c.syscall_args[0], 0);
+    hd_target_close(&t);
+    drop(thread);
+}
+
 static void a_waiting_thread_shows_its_arguments(void **state) {
     (void)state;
 #if defined(__x86_64__)
@@ -434,6 +471,8 @@ int main(void) {
         cmocka_unit_test(the_longest_copy_of_a_watched_stack_is_truncated),
         cmocka_unit_test(equal_times_of_a_waiting_thread_are_the_same_stack),
         cmocka_unit_test(a_thread_that_runs_has_no_call),
+        cmocka_unit_test(a_thread_that_runs_before_the_suspend_is_not_taken_for_waiting),
+        cmocka_unit_test(a_wait_outside_of_a_call_has_no_number),
         cmocka_unit_test(a_waiting_thread_shows_its_arguments),
         cmocka_unit_test(registers_have_their_dwarf_numbers),
         cmocka_unit_test(each_call_may_fail),
