@@ -56,9 +56,11 @@ struct hd_mach_calls hd_mach = {
 static uint32_t walk(void) {
     struct hd_thread_list list;
     uint32_t n = 0;
+    uint64_t newer = UINT64_MAX;
     hd_thread_list_start(&list, -1);
     for (hd_thread_id id; !hd_thread_id_is_none(id = hd_thread_list_next(&list)); n++) {
-        assert_true(id.number > ID(0));
+        assert_true(id.number > ID(0) && id.number < newer); /* the newest comes first */
+        newer = id.number;
     }
     assert_true(hd_thread_id_is_none(hd_thread_list_next(&list)));
     return n;

@@ -137,9 +137,10 @@ static int mach_threads(hd_port *list, uint32_t max) {
     if (rc != 0) {
         return rc;
     }
+    uint32_t skipped = count > max ? count - max : 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (i < max) {
-            list[i] = all[i];
+        if (i >= skipped) {
+            list[i - skipped] = all[i];
         } else {
             mach_release(all[i]);
         }

@@ -65,8 +65,9 @@ struct hd_mach_calls {
     int (*thread)(hd_port thread, struct hd_mach_thread *out);
     /* Only the CPU times and the state of *out: one call of the kernel, for looks. */
     int (*thread_times)(hd_port thread, struct hd_mach_thread *out);
-    /* Lists the threads of this process, oldest first. Returns their number, of which at most `max` are
-     * stored. The caller releases each stored port. Never while a thread is suspended: it frees memory. */
+    /* Lists the threads of this process, oldest first. Returns their number, of which the newest `max`
+     * are stored. The caller releases each stored port. Never while a thread is suspended: it frees memory.
+     */
     int (*threads)(hd_port *list, uint32_t max);
     /* The calling thread's port, which the caller releases. */
     hd_port (*self)(void);

@@ -31,7 +31,7 @@ void hd_thread_list_start(struct hd_thread_list *t, int proc_fd) {
     hd_port ports[HD_MACH_THREADS_MAX];
     (void)proc_fd;
     t->fd = -1;
-    t->bytes = t->at = 0;
+    t->bytes = 0;
     drop_newest();
     int count = hd_mach.threads(ports, HD_MACH_THREADS_MAX);
     for (int i = 0; i < count && i < (int)HD_MACH_THREADS_MAX; i++) {
@@ -46,20 +46,22 @@ void hd_thread_list_start(struct hd_thread_list *t, int proc_fd) {
             hd_mach.release(ports[i]);
         }
     }
+    t->at = t->bytes;
 }
 
+/* The newest thread comes first: a process with many threads started most of them long ago. */
 hd_thread_id hd_thread_list_next(struct hd_thread_list *t) {
     uint64_t id;
-    if (t->at == t->bytes) {
+    if (t->at == 0) {
         return HD_THREAD_ID_NONE;
     }
+    t->at -= (long)sizeof id;
     memcpy(&id, t->entries + t->at, sizeof id);
-    t->at += (long)sizeof id;
     return hd_thread_id_of(id);
 }
 
 void hd_thread_list_end(struct hd_thread_list *t) {
-    t->at = t->bytes;
+    t->at = 0;
 }
 
 void hd_thread_name(int proc_fd, hd_thread_id thread, char *name, size_t size) {
