@@ -290,5 +290,16 @@ hd_sources(apple_check_sources tests/apple/check/*.c)
 hd_test_program(apple-check ${apple_check_sources})
 
 hd_scripts(apple 600)
+# Programs of tests/real/test_compact_tables.py and test_unwind_truth.py. The judge unwinds frames that Swift has marked.
+hd_sources(judge_sources src/unwind/*.c src/unwind/arch/*.c src/unwind/macho/*.c)
+hd_test_program(judge tests/emulation/judge.c ${judge_sources})
+target_compile_definitions(judge PRIVATE HD_UNWIND_SWIFT)
+hd_test_program(tables tests/emulation/tables.c)
+pkg_check_modules(unicorn QUIET IMPORTED_TARGET unicorn)
+if(TARGET PkgConfig::unicorn)
+  hd_test_program(emulate tests/emulation/emulate.c tests/emulation/machine.c)
+  target_link_libraries(emulate PRIVATE PkgConfig::unicorn)
+endif()
+
 hd_scripts(cli 600)
 hd_scripts(real 600)

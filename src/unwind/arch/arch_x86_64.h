@@ -42,9 +42,9 @@ static inline uint64_t hd_arch_strip(uint64_t pc) {
 }
 
 /* Removes what a frame pointer has above its address. On Apple's systems Swift marks the frame of an
- * asynchronous function in bit 60. */
+ * asynchronous function in bit 60. HD_UNWIND_SWIFT: a test on Linux unwinds such frames. */
 static inline uint64_t hd_arch_frame_address(uint64_t fp) {
-#if defined(__APPLE__)
+#if defined(__APPLE__) || defined(HD_UNWIND_SWIFT)
     return fp & ~(UINT64_C(1) << 60);
 #else
     return fp;

@@ -30,7 +30,10 @@ static void decode_branch(uint32_t word, uint64_t pc, struct hd_arm_code *c) {
         c->kind = word >> 31 != 0 ? HD_ARM_CALL : HD_ARM_JUMP;
         c->target = pc + (uint64_t)(sign_extend(word & 0x3ffffff, 26) * 4);
     } else if ((word & 0xff000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000) {
-        c->kind = HD_ARM_BRANCH; /* b.cond, cbz, tbz and their opposites */
+        bool tests_bit = (word & 0x7e000000) == 0x36000000; /* else: b.cond, cbz, cbnz */
+        c->kind = HD_ARM_BRANCH;
+        c->target = pc + (uint64_t)(tests_bit ? sign_extend(word >> 5 & 0x3fff, 14) * 4
+                                              : sign_extend(word >> 5 & 0x7ffff, 19) * 4);
     } else if (word == 0xd65f03c0 || (word & 0xfffffbff) == 0xd65f0bff) {
         c->kind = HD_ARM_RETURN; /* ret, retaa, retab */
     } else if ((word & 0xfefff000) == 0xd63f0000) {
@@ -142,6 +145,10 @@ static void decode_memory(uint32_t word, struct hd_arm_code *c) {
 static void decode_immediate(uint32_t word, struct hd_arm_code *c) {
     c->kind = HD_ARM_PLAIN;
     c->reg[0] = (uint8_t)rd(word);
+    if (word == 0xb24403bd || word == 0x9243fbbd) { /* Swift's mark in x29 is set or cleared */
+        c->reg[0] = HD_ARM_SP;
+        return;
+    }
     if ((word & 0x1f800000) != 0x11000000) { /* logical immediates may write the stack pointer */
         bool is_logical = (word & 0x1f800000) == 0x12000000 && (word >> 29 & 3) != 3;
         if ((is_logical && rd(word) == HD_ARM_SP) || rd(word) == FP) {
@@ -178,10 +185,11 @@ static void decode_register(uint32_t word, struct hd_arm_code *c) {
 }
 
 static void decode_float(uint32_t word, struct hd_arm_code *c) {
-    bool to_general = (word & 0x5f20fc00) == 0x1e200000 || (word & 0x9fe0fc00) == 0x0e003c00 ||
-                      (word & 0x9fe0fc00) == 0x0e002c00; /* fmov, fcvt and their kin; umov, smov */
+    unsigned operation = word >> 16 & 7; /* 2, 3 and 7 convert into a float register */
+    bool converts = (word & 0x5f20fc00) == 0x1e200000 && operation != 2 && operation != 3 && operation != 7;
+    bool moves = (word & 0x9fe0fc00) == 0x0e003c00 || (word & 0x9fe0fc00) == 0x0e002c00; /* umov, smov */
     c->kind = HD_ARM_PLAIN;
-    c->reg[0] = to_general ? (uint8_t)rd(word) : HD_ARM_SP;
+    c->reg[0] = converts || moves ? (uint8_t)rd(word) : HD_ARM_SP;
 }
 
 void hd_arm_decode(uint32_t word, uint64_t pc, struct hd_arm_code *out) {
@@ -211,6 +219,9 @@ void hd_arm_decode(uint32_t word, uint64_t pc, struct hd_arm_code *out) {
         break;
     default:
         break;
+    }
+    if (out->kind == HD_ARM_PLAIN && (out->reg[0] == FP || out->reg[1] == FP)) {
+        out->kind = HD_ARM_UNKNOWN;
     }
 }
 

@@ -33,4 +33,8 @@ enum hd_innermost_answer {
 int hd_innermost_aarch64(const struct hd_innermost *in, struct hd_regs *next);
 int hd_innermost_x86_64(const struct hd_innermost *in, struct hd_regs *next);
 
+/* True if a call ends at pc, of code that the compiler moved out of this function's prologue (-Oz). Then the
+ * function is in its prologue, although the innermost frame is another function's. */
+bool hd_innermost_is_outlined_aarch64(const struct hd_innermost *in);
+
 #endif

@@ -2,11 +2,11 @@
  *
  * The caller of the innermost frame on arm64. Three sources, the most certain first:
  *
- * 1. The instructions from pc to the end: `ret`, or a jump out of the function. If they are straight, this
- * file runs them on the registers and the copy of the stack.
+ * 1. The instructions from pc to the end: `ret`, or a jump out of the function. This file runs them on the
+ * registers and the copy of the stack. Any way to the end will do: compilers give an address one stack
+ * layout.
  *
- * 2. The instructions from the function's start to pc, if no unconditional branch or call is among them, show
- * how far the prologue has come.
+ * 2. The instructions from the function's start to pc. They show how far the prologue has come.
  *
  * 3. The values of registers. If x30 lies in this function, the function has made a call, so it has a frame.
  * If x30 equals the return address of the frame record at x29, the frame is made. Else, if x30 is behind a
@@ -23,11 +23,16 @@
 #define LR 30u
 #define CALLEE_SAVED (UINT64_C(0x7ff) << 19) /* x19 to x29 */
 #define RUN_MAX 48u                          /* instructions to `ret` */
-#define PROLOGUE_MAX 64u                     /* instructions from the function's start */
+#define PROLOGUE_MAX 256u                    /* instructions from the function's start */
+#define WAYS_MAX 8u                          /* branches of which the target is not reached yet */
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 
 static uint64_t strip(uint64_t address) {
     return address & ADDRESS_MASK;
+}
+
+static bool lies_in(const struct hd_innermost *in, uint64_t address) {
+    return strip(address) - in->start < in->stop - in->start;
 }
 
 static void set_caller(const struct hd_regs *now, struct hd_regs *next) {
@@ -56,6 +61,8 @@ static bool run(const struct hd_arm_code *c, const struct hd_stack *stack, struc
         return true;
     case HD_ARM_STORE:
         return c->moved == 0;
+    case HD_ARM_BRANCH:
+        return true;
     case HD_ARM_SET_SP:
         regs->sp = base + (uint64_t)c->offset;
         return true;
@@ -79,6 +86,43 @@ static bool run(const struct hd_arm_code *c, const struct hd_stack *stack, struc
     }
 }
 
+static bool knows_return(const struct hd_regs *regs) {
+    return (regs->valid >> LR & 1) != 0;
+}
+
+/* Runs the code from regs->pc to a return, if it has no branches. */
+static bool run_straight(const struct hd_innermost *in, struct hd_regs *regs) {
+    struct hd_arm_window window = {.memory = in->memory};
+    struct hd_arm_code c;
+    for (unsigned i = 0; i < RUN_MAX / 2 && hd_arm_read(&window, regs->pc, &c); i++) {
+        if (c.kind == HD_ARM_RETURN) {
+            return knows_return(regs);
+        }
+        if (c.kind == HD_ARM_BRANCH || !run(&c, in->stack, regs)) {
+            return false;
+        }
+        regs->pc += 4;
+    }
+    return false;
+}
+
+/* Leaves the function by a jump: to another function, or to code that the compiler moved out of the epilogue
+ * (-Oz). Such code is straight. */
+static bool jump_out(const struct hd_innermost *in, const struct hd_regs *now, uint64_t target,
+                     struct hd_regs *next) {
+    struct hd_regs behind = *now;
+    behind.pc = target;
+    if (run_straight(in, &behind)) {
+        set_caller(&behind, next);
+        return true;
+    }
+    if (!knows_return(now) || lies_in(in, now->r[LR])) {
+        return false;
+    }
+    set_caller(now, next);
+    return true;
+}
+
 /* Runs the code from pc on. True: it left the function, and *next is the caller. */
 static bool run_to_end(const struct hd_innermost *in, struct hd_regs *next) {
     struct hd_regs now = *in->regs;
@@ -86,28 +130,27 @@ static bool run_to_end(const struct hd_innermost *in, struct hd_regs *next) {
     bool restored = false;
     for (unsigned i = 0; i < RUN_MAX; i++) {
         struct hd_arm_code c;
-        if (!hd_arm_read(&window, now.pc, &c)) {
+        bool is_behind = in->stop != 0 && !lies_in(in, now.pc);
+        if (is_behind || !hd_arm_read(&window, now.pc, &c)) { /* no code follows a call that never returns */
             return false;
         }
-        bool leaves = c.kind == HD_ARM_RETURN || (c.kind == HD_ARM_JUMP_REGISTER && restored);
-        if (c.kind == HD_ARM_JUMP) {
-            if (c.target - in->start < in->stop - in->start || in->stop == 0) {
-                now.pc = c.target;
-                continue;
-            }
-            leaves = true;
+        if (c.kind == HD_ARM_JUMP && (lies_in(in, c.target) || in->stop == 0)) {
+            now.pc = c.target;
+            continue;
         }
-        if (leaves) {
-            if ((now.valid >> LR & 1) == 0) {
-                return false;
-            }
+        if (c.kind == HD_ARM_JUMP) {
+            return jump_out(in, &now, c.target, next);
+        }
+        if (c.kind == HD_ARM_RETURN ||
+            (c.kind == HD_ARM_JUMP_REGISTER && restored && !lies_in(in, now.r[LR]))) {
             set_caller(&now, next);
-            return true;
+            return knows_return(&now);
         }
         if (!run(&c, in->stack, &now)) {
             return false;
         }
-        restored |= c.kind == HD_ARM_LOAD && c.count != 0 && (c.reg[0] == LR || c.reg[c.count - 1] == LR);
+        restored |= now.sp > in->regs->sp ||
+                    (c.kind == HD_ARM_LOAD && c.count != 0 && (c.reg[0] == LR || c.reg[c.count - 1] == LR));
         now.pc += 4;
     }
     return false;
@@ -122,6 +165,13 @@ struct prologue {
     int64_t slot[HD_ARM_SP];
     unsigned copy; /* the register that has the return address while x30 has not; LR: none */
     bool made;     /* x29 points to the frame record */
+};
+
+/* The ways through the function's start: the states at branches' targets. */
+struct ways {
+    uint64_t target[WAYS_MAX];
+    struct prologue state[WAYS_MAX];
+    unsigned count;
 };
 
 static void stores(struct prologue *p, const struct hd_arm_code *c) {
@@ -161,6 +211,7 @@ static bool follow(struct prologue *p, const struct hd_arm_code *c) {
         return c->base == HD_ARM_SP;
     case HD_ARM_SET_FP:
         p->made = true;
+        changes(p, FP);
         return true;
     case HD_ARM_COPY:
         if (c->reg[0] == LR && c->reg[1] == p->copy) {
@@ -200,32 +251,65 @@ static bool follow_outlined(struct hd_arm_window *window, uint64_t at, struct pr
     return false;
 }
 
-/* Follows the code from the start to pc. False: the state at pc is not known. */
+static void add_way(struct ways *w, uint64_t target, const struct prologue *p) {
+    if (w->count < WAYS_MAX) {
+        w->target[w->count] = target;
+        w->state[w->count++] = *p;
+    }
+}
+
+/* Takes the nearest way that leads to `at` or behind it, and not behind pc. False: there is none. */
+static bool take_way(struct ways *w, uint64_t *at, uint64_t pc, struct prologue *p) {
+    unsigned best = w->count;
+    for (unsigned i = 0; i < w->count; i++) {
+        bool leads = w->target[i] >= *at && w->target[i] <= pc;
+        if (leads && (best == w->count || w->target[i] < w->target[best])) {
+            best = i;
+        }
+    }
+    if (best == w->count) {
+        return false;
+    }
+    *at = w->target[best];
+    *p = w->state[best];
+    w->target[best] = 0;
+    return true;
+}
+
+/* Follows one instruction, and the code of a call that the compiler moved out of the prologue. False: the
+ * state behind it is not known, or only the table knows it. */
+static bool follow_any(struct hd_arm_window *outlined, struct prologue *p, const struct hd_arm_code *c) {
+    if (c->kind == HD_ARM_CALL && p->copy != LR) {
+        p->changed |= UINT64_C(1) << LR;
+        return follow_outlined(outlined, c->target, p);
+    }
+    return !(p->made && c->kind == HD_ARM_BRANCH) && follow(p, c);
+}
+
+/* Follows the code from the start to pc. True: *p is the state at pc. */
 static bool follow_to_pc(const struct hd_innermost *in, struct prologue *p) {
     struct hd_arm_window window = {.memory = in->memory};
     struct hd_arm_window outlined = {.memory = in->memory};
+    struct ways ways = {.count = 0};
     *p = (struct prologue){.copy = LR};
-    if (in->start == 0 || in->regs->pc - in->start > 4 * PROLOGUE_MAX) {
+    uint64_t at = in->start, pc = in->regs->pc;
+    if (in->start == 0 || pc - in->start > 4 * PROLOGUE_MAX) {
         return false;
     }
-    for (uint64_t at = in->start; at < in->regs->pc; at += 4) {
+    while (at < pc) {
         struct hd_arm_code c;
         if (!hd_arm_read(&window, at, &c)) {
             return false;
         }
-        if (c.kind == HD_ARM_CALL && p->copy != LR) {
-            p->changed |= UINT64_C(1) << LR;
-            if (!follow_outlined(&outlined, c.target, p)) {
-                return false;
-            }
-        } else if (!follow(p, &c)) {
+        at += 4;
+        if (!p->made && (c.kind == HD_ARM_BRANCH || c.kind == HD_ARM_JUMP)) {
+            add_way(&ways, c.target, p);
+        }
+        if (!follow_any(&outlined, p, &c) && !take_way(&ways, &at, pc, p)) {
             return false;
         }
-        if (p->made) {
-            return true;
-        }
     }
-    return true;
+    return at == pc;
 }
 
 /* Makes the caller's registers of a prologue's state. False: the return address is lost. */
@@ -256,7 +340,7 @@ static bool caller_of(const struct hd_innermost *in, const struct prologue *p, s
 /* True if the function has no frame now, so that x30 has its return address. */
 static bool is_frameless_now(const struct hd_innermost *in) {
     uint64_t ra = strip(in->regs->r[LR]), record[2], target;
-    if (ra - in->start < in->stop - in->start) {
+    if (lies_in(in, ra)) {
         return false;
     }
     if (hd_stack_read(in->stack, strip(in->regs->r[FP]), record, sizeof record) && strip(record[1]) == ra) {
@@ -277,15 +361,17 @@ int hd_innermost_aarch64(const struct hd_innermost *in, struct hd_regs *next) {
     if (run_to_end(in, next)) {
         return HD_INNERMOST_CALLER;
     }
-    if (in->kind == HD_COMPACT_DWARF) {
-        return HD_INNERMOST_RULE;
+    if (follow_to_pc(in, &p)) { /* also with an FDE: its rows are for the end of a prologue */
+        return caller_of(in, &p, next) ? HD_INNERMOST_CALLER : HD_INNERMOST_RULE;
     }
-    if (follow_to_pc(in, &p)) {
-        return !p.made && caller_of(in, &p, next) ? HD_INNERMOST_CALLER : HD_INNERMOST_RULE;
-    }
-    if (in->kind != HD_COMPACT_FRAMELESS && is_frameless_now(in)) {
+    if ((in->kind == HD_COMPACT_FRAME || in->kind == HD_COMPACT_NULL) && is_frameless_now(in)) {
         set_caller(in->regs, next);
         return HD_INNERMOST_CALLER;
     }
     return HD_INNERMOST_RULE;
+}
+
+bool hd_innermost_is_outlined_aarch64(const struct hd_innermost *in) {
+    struct prologue p;
+    return follow_to_pc(in, &p) && p.copy != LR;
 }

@@ -160,39 +160,95 @@ static void decode_group(struct hd_intel_code *c, struct form *f, unsigned opcod
     }
 }
 
+/* Opcodes behind 0f 38 and 0f 3a: vectors, but for few. */
+static void decode_three(struct hd_intel_code *c, struct form *f, unsigned map) {
+    unsigned opcode = f->code[f->at++];
+    read_modrm(f);
+    f->at += map == 0x3a;
+    if (map == 0x3a && opcode >= 0x14 && opcode <= 0x17) { /* pextr */
+        writes_rm(c, f);
+    } else if (map == 0x38 && opcode >= 0xf0) {
+        writes(c, f, f->reg);
+    } else {
+        done(c, f, HD_INTEL_PLAIN);
+    }
+}
+
+static bool is_in(const uint8_t *list, size_t count, unsigned opcode) {
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        if (opcode >= list[i] && opcode <= list[i + 1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ranges of opcodes behind 0f, by their operands. */
+static const uint8_t to_reg[] = {0x2c, 0x2d, 0x40, 0x50, 0xaf, 0xaf, 0xb6,
+                                 0xb8, 0xbc, 0xbf, 0xc5, 0xc5, 0xd7, 0xd7};
+static const uint8_t to_rm[] = {0x7e, 0x7e, 0x90, 0x9f, 0xa4, 0xa5, 0xab, 0xad,
+                                0xb0, 0xb1, 0xb3, 0xb3, 0xba, 0xbb, 0xc0, 0xc1};
+static const uint8_t vector[] = {0x0d, 0x0d, 0x10, 0x1d, 0x1f, 0x1f, 0x28, 0x2b, 0x2e,
+                                 0x2f, 0x51, 0x76, 0x7c, 0x7d, 0x7f, 0x7f, 0xa3, 0xa3,
+                                 0xc2, 0xc4, 0xc6, 0xc7, 0xd0, 0xd6, 0xd8, 0xff};
+static const uint8_t with_byte[] = {0x70, 0x73, 0xa4, 0xa4, 0xac, 0xac, 0xba, 0xba, 0xc2, 0xc2, 0xc4, 0xc6};
+
+/* An opcode of the second map, behind its prefix. */
+static void decode_map(struct hd_intel_code *c, struct form *f, unsigned opcode) {
+    bool general = is_in(to_reg, sizeof to_reg, opcode), rm = is_in(to_rm, sizeof to_rm, opcode);
+    if (!general && !rm && !is_in(vector, sizeof vector, opcode)) {
+        return;
+    }
+    read_modrm(f);
+    bool marks = opcode == 0xba && f->mod == 3 && is_register(f, f->rm, RBP) && f->code[f->at] == 60;
+    f->at += is_in(with_byte, sizeof with_byte, opcode);
+    if (marks) { /* Swift's mark in the frame pointer */
+        done(c, f, HD_INTEL_PLAIN);
+    } else if (general) {
+        writes(c, f, f->reg);
+    } else if (rm) {
+        writes_rm(c, f);
+    } else {
+        done(c, f, HD_INTEL_PLAIN);
+    }
+}
+
 /* Opcodes behind 0f. */
 static void decode_two(struct hd_intel_code *c, struct form *f, uint64_t pc) {
     unsigned opcode = f->code[f->at++];
     if (opcode == 0x1e && memcmp(f->code, "\xf3\x0f\x1e\xfa", 4) == 0) {
         f->at++;
         done(c, f, HD_INTEL_PLAIN); /* endbr64 */
-        return;
-    }
-    if (opcode >= 0x80 && opcode <= 0x8f) {
+    } else if (opcode >= 0x80 && opcode <= 0x8f) {
         f->at += 4;
         c->target = pc + f->at + (uint64_t)(int64_t)read_i32(f->code + f->at - 4);
         done(c, f, HD_INTEL_BRANCH);
-        return;
-    }
-    bool general = (opcode >= 0x40 && opcode <= 0x4f) || opcode == 0xaf ||
-                   (opcode >= 0xb6 && opcode <= 0xb8) || (opcode >= 0xbc && opcode <= 0xbf) ||
-                   opcode == 0x2c || opcode == 0x2d || opcode == 0x50 || opcode == 0xd7;
-    bool vector = (opcode >= 0x10 && opcode <= 0x17) || opcode == 0x18 || opcode == 0x1f || opcode == 0x28 ||
-                  opcode == 0x29 || opcode == 0x2a || opcode == 0x2e || opcode == 0x2f ||
-                  (opcode >= 0x51 && opcode <= 0x6f) || (opcode >= 0x74 && opcode <= 0x76) ||
-                  opcode == 0x7f || opcode == 0xd6 || opcode >= 0xd8;
-    bool has_byte = opcode == 0x70 || opcode == 0xc2 || opcode == 0xc6;
-    if (!general && !vector && !has_byte && opcode != 0x7e && (opcode & 0xf0) != 0x90) {
-        return;
-    }
-    read_modrm(f);
-    f->at += has_byte;
-    if (general) {
-        writes(c, f, f->reg);
-    } else if (opcode == 0x7e || (opcode & 0xf0) == 0x90) { /* movd, setcc */
-        writes_rm(c, f);
+    } else if (opcode == 0x38 || opcode == 0x3a) {
+        decode_three(c, f, opcode);
+    } else if (opcode >= 0xc8 && opcode <= 0xcf) { /* bswap */
+        writes(c, f, (opcode & 7) | (f->rex & 1) << 3);
     } else {
+        decode_map(c, f, opcode);
+    }
+}
+
+/* Instructions with the prefixes c5 and c4. Their bits are those of REX, inverted. */
+static void decode_vex(struct hd_intel_code *c, struct form *f, unsigned prefix) {
+    unsigned first = f->code[f->at++], map = 1;
+    f->rex = (~first >> 5) & 4;
+    if (prefix == 0xc4) {
+        map = first & 0x1f;
+        f->rex = (~first >> 5) & 7;
+        f->rex |= f->code[f->at++] >> 4 & REX_W;
+    }
+    if (map == 1 && f->code[f->at] == 0x77) { /* vzeroupper */
+        f->at++;
         done(c, f, HD_INTEL_PLAIN);
+    } else if (map == 1) {
+        f->at++;
+        decode_map(c, f, f->code[f->at - 1]);
+    } else if (map == 3 || (map == 2 && f->code[f->at] != 0xf3 && f->code[f->at] != 0xf6)) {
+        decode_three(c, f, map == 2 ? 0x38 : 0x3a); /* not bls and mulx: they write to one more register */
     }
 }
 
@@ -271,6 +327,8 @@ static void decode_one(struct hd_intel_code *c, struct form *f, unsigned opcode)
     } else if (opcode == 0x90 || opcode == 0x98 || opcode == 0x99 || opcode == 0xa8 || opcode == 0xa9) {
         f->at += opcode == 0xa8 ? 1 : opcode != 0xa9 ? 0 : f->is_narrow ? 2 : 4;
         done(c, f, HD_INTEL_PLAIN); /* nop, cdqe, cdq, test of rax */
+    } else if ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf)) {
+        done(c, f, HD_INTEL_PLAIN); /* strings, by rcx, rsi and rdi */
     } else if (opcode == 0xc0 || opcode == 0xc1 || (opcode >= 0xd0 && opcode <= 0xd3)) { /* shifts */
         read_modrm(f);
         f->at += opcode < 0xd0;
@@ -287,8 +345,8 @@ static void decode_one(struct hd_intel_code *c, struct form *f, unsigned opcode)
 void hd_intel_decode(const uint8_t *code, uint64_t pc, struct hd_intel_code *out) {
     struct form f = {.code = code};
     *out = (struct hd_intel_code){.kind = HD_INTEL_UNKNOWN, .reg = HD_INTEL_NONE};
-    while (f.at < 4 && (code[f.at] == 0x66 || code[f.at] == 0xf2 || code[f.at] == 0xf3 ||
-                        code[f.at] == 0x2e || code[f.at] == 0x65)) {
+    static const uint8_t prefixes[] = {0x2e, 0x2e, 0x65, 0x66, 0xf0, 0xf0, 0xf2, 0xf3};
+    while (f.at < 8 && is_in(prefixes, sizeof prefixes, code[f.at])) {
         f.is_narrow |= code[f.at++] == 0x66;
     }
     if ((code[f.at] & 0xf0) == 0x40) {
@@ -297,9 +355,8 @@ void hd_intel_decode(const uint8_t *code, uint64_t pc, struct hd_intel_code *out
     unsigned opcode = code[f.at++];
     if (opcode == 0x0f) {
         decode_two(out, &f, pc);
-    } else if (opcode == 0xc5 && code[f.at] == 0xf8 && code[f.at + 1] == 0x77) {
-        f.at += 2;
-        done(out, &f, HD_INTEL_PLAIN); /* vzeroupper */
+    } else if (opcode == 0xc4 || opcode == 0xc5) {
+        decode_vex(out, &f, opcode);
     } else if (!decode_flow(out, &f, opcode, pc) && !decode_short(out, &f, opcode)) {
         decode_one(out, &f, opcode);
     }
