@@ -202,7 +202,7 @@ list(APPEND not_emulated walk_scan) # arm64's system call is in a leaf, whose re
 
 # Files of darwin/ without headers of Apple. Unit tests named darwin_X have them in place of those of linux/, and give
 # the kernel's side themselves.
-hd_sources(darwin_sources src/cause/darwin/*.c src/image/darwin/modules_system.c src/os/darwin/syscall_table.c)
+hd_sources(darwin_sources src/cause/darwin/*.c src/image/darwin/modules_symbols.c src/image/darwin/modules_system.c src/os/darwin/syscall_table.c)
 add_library(hd_darwin OBJECT EXCLUDE_FROM_ALL ${darwin_sources})
 target_include_directories(hd_darwin PRIVATE include src)
 

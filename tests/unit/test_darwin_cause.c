@@ -342,6 +342,7 @@ static void locks_without_an_owner_have_a_kind(void **state) {
     assert_cause(HD_CAUSE_LOCK, "waited for a dispatch queue or group");
     read_call(HD_DARWIN_KEVENT_ID, DISPATCH_CODE, 0x1234, 0, 0);
     assert_cause(HD_CAUSE_LOCK, "waited for a dispatch queue or group");
+    assert_int_equal(cause.lock_address, 0);
     read_call(HD_DARWIN_SEMAPHORE_WAIT, DISPATCH_CODE, 0x1603, 0, 0);
     assert_cause(HD_CAUSE_LOCK, "waited for a semaphore");
     read_call(HD_DARWIN_PSYNCH_CVWAIT, PTHREAD_CODE, MEMORY + 0x40, 0, 0);
@@ -380,6 +381,10 @@ static void names_the_file_of_a_call(void **state) {
     assert_cause(HD_CAUSE_DISK, "waited for the disk: open of plan.txt");
     read_call(463, OWN_CODE, 3, MEMORY + 0x100, 0);
     assert_cause(HD_CAUSE_DISK, "waited for the disk: openat of plan.txt");
+    put(MEMORY + 0xffc, "/dev/ttys001", 13); /* over two pages */
+    read_call(5, OWN_CODE, MEMORY + 0xffc, 0, 0);
+    assert_string_equal(probe.evidence.name, "ttys001");
+    assert_int_equal(probe.evidence.descriptor.kind, HD_FD_TTY);
     memset(memory + sizeof memory - 8, 'x', 8); /* a path that leads out of the mapped memory */
     read_call(338, OWN_CODE, MEMORY + sizeof memory - 8, 0, 0);
     assert_cause(HD_CAUSE_DISK, "waited for the disk: stat64 of a file");
@@ -408,6 +413,10 @@ static void names_the_peer_of_a_socket(void **state) {
     put(MEMORY + 0x300, bits, 1);
     read_call(407, OWN_CODE, 5, MEMORY + 0x300, 0);
     assert_cause(HD_CAUSE_NETWORK, "waited for the network: 192.0.2.1:5432 in select");
+    memset(memory + 0x400, 0xff,
+           17 * sizeof set[0]); /* none of the first 16 counts, and one more is not read */
+    read_call(230, OWN_CODE, MEMORY + 0x400, 17, 500);
+    assert_cause(HD_CAUSE_UNKNOWN, "waited in poll");
     read_call(230, OWN_CODE, UINT64_MAX - 7, 1u << 31, 0);
     assert_cause(HD_CAUSE_UNKNOWN, "waited in poll");
 }
@@ -418,7 +427,10 @@ static void waits_for_a_child_a_time_and_a_message(void **state) {
     assert_cause(HD_CAUSE_CHILD, "waited for child 8510 in wait4");
     read_call(173, OWN_CODE, 1, 77, 0);
     assert_cause(HD_CAUSE_CHILD, "waited for child 77 in waitid");
+    read_call(173, OWN_CODE, 0, 77, 0); /* any child */
+    assert_cause(HD_CAUSE_CHILD, "waited for a child process in waitid");
     read_call(7, OWN_CODE, UINT64_MAX, 0, 0);
+    assert_int_equal(probe.child.pid, 0);
     assert_cause(HD_CAUSE_CHILD, "waited for a child process in wait4");
     read_call(334, OWN_CODE, 0, 0, 0);
     assert_cause(HD_CAUSE_SLEEP, "slept in semwait_signal");

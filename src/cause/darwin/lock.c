@@ -7,8 +7,7 @@
 #include "os/darwin/mach.h"
 #include "os/darwin/syscall_number.h"
 
-#define PORT_FLAGS 3u /* a port's name has these bits set; a lock's word has flags there */
-#define PORT_DEAD UINT32_MAX
+#define PORT_FLAGS 3u            /* a port's name has these bits set; a lock's word has flags there */
 #define TID_SWITCHING UINT64_MAX /* a mutex passes from one thread to another */
 #define TID_OFFSET 24u        /* of the owner's id in a mutex and in a read-write lock, if that is aligned */
 #define DESCRIPTOR_BYTES 224u /* of struct pthread_s before its thread-specific data */
@@ -90,8 +89,7 @@ static bool read_port_owner(struct hd_probe_context *ctx, uint64_t address, stru
     if (!hd_memory_read(&ctx->modules->memory, address, &word, sizeof word) || (word & ~PORT_FLAGS) == 0) {
         return false;
     }
-    hd_port port = word | PORT_FLAGS;
-    return port != PORT_DEAD && hd_mach.thread(port, out) == 0;
+    return hd_mach.thread(word | PORT_FLAGS, out) == 0;
 }
 
 /* Returns the id that a pthread mutex or a read-write lock at `address` stores as its owner. The id has 64
