@@ -267,6 +267,27 @@ static void exported_functions_are_found_by_name(void **state) {
     assert_true(process.reads <= 2);
 }
 
+/* A trie whose node leads to itself behind many other edges: a long name does not cost the whole table for
+ * each letter. */
+static void a_hostile_trie_costs_little(void **state) {
+    (void)state;
+    static uint8_t trie[200 * 66 + 8] = {0, 200, 'y'};
+    char name[251];
+    for (size_t i = 0; i < 200; i++) {
+        memset(trie + 2 + 66 * i, 'y', 64); /* a string, its end, and the offset of no node */
+    }
+    memcpy(trie + 2 + 66 * 198, "_\0\0a\0", 6); /* the last two edges lead back to the root */
+    struct hd_macho_linkedit_data exports = {HD_LC_DYLD_EXPORTS_TRIE, sizeof exports, 0, sizeof trie};
+    exports.offset = macho_image_table(&images[1], trie, sizeof trie);
+    macho_image_command(&images[1], &exports, sizeof exports);
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(hd_modules_at(&m, FIRST + STEP), 0);
+    process.reads = 0;
+    assert_true(hd_module_symbol(&m, 0, name) == 0);
+    assert_true(process.reads > 64 && process.reads < 1000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(modules_are_what_the_list_says, set_up),
@@ -282,6 +303,7 @@ int main(void) {
         cmocka_unit_test_setup(the_program_has_a_path, set_up),
         cmocka_unit_test_setup(folders_of_the_system, set_up),
         cmocka_unit_test_setup(exported_functions_are_found_by_name, set_up),
+        cmocka_unit_test_setup(a_hostile_trie_costs_little, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

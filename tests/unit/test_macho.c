@@ -86,6 +86,18 @@ static void tables_lie_in_linkedit(void **state) {
     assert_true(tables.symbols == BASE + MACHO_IMAGE_TEXT_BYTES);
     assert_int_equal(tables.symbol_count, 2);
     assert_true(tables.strings == tables.symbols + sizeof symbols);
+    struct hd_macho_dysymtab d = {
+        .command = HD_LC_DYSYMTAB, .bytes = 80, .first_external = 1, .externals = 1};
+    uint8_t whole[80] = {0};
+    memcpy(whole, &d, sizeof d);
+    macho_image_command(&image, whole, sizeof whole);
+    assert_int_equal(read_tables(), 0);
+    assert_true(tables.first_external == 1 && tables.externals == 1 && tables.fault == HD_MACHO_FINE);
+    d.externals = 2;
+    memcpy(whole, &d, sizeof d);
+    macho_image_command(&image, whole, sizeof whole);
+    assert_int_equal(read_tables(), 0);
+    assert_true(tables.externals == 0 && tables.fault == HD_MACHO_TABLE_OUTSIDE);
     /* Another number of symbols than the segment has room for: no symbols, and the reason. */
     set_up(NULL);
     s.symbols = 0x10000000;
@@ -207,6 +219,15 @@ static void each_damage_has_its_name(void **state) {
     set_up(NULL);
     text->memory_bytes = UINT64_MAX - BASE + 2;
     fails_with(-EINVAL, HD_MACHO_SEGMENT_RANGE);
+    set_up(NULL);
+    text->address = UINT64_MAX;
+    fails_with(-EINVAL, HD_MACHO_SEGMENT_RANGE);
+    set_up(NULL);
+    header->commands_bytes = UINT32_MAX;
+    fails_with(-EINVAL, HD_MACHO_MANY_COMMANDS);
+    set_up(NULL);
+    header->commands_bytes -= 8; /* the last command reaches over the end */
+    fails_with(-EINVAL, HD_MACHO_COMMAND_SIZE);
     set_up(NULL);
     text->name[2] = 'X';
     fails_with(-EINVAL, HD_MACHO_NO_TEXT);

@@ -306,6 +306,8 @@ static void a_hostile_cache_fails_with_a_name(void **state) {
     cache_fails(HD_MACHO_NO_CACHE);
     make_cache()->mapping[0].bytes = sizeof bytes;
     cache_fails(HD_MACHO_MAPPING_OUTSIDE);
+    make_cache()->mapping[0].offset = UINT64_MAX - 8;
+    cache_fails(HD_MACHO_MAPPING_OUTSIDE);
     make_cache()->mapping[0].address = UINT64_MAX;
     cache_fails(HD_MACHO_MAPPING_OUTSIDE);
     make_cache()->images = 1u << 20;
