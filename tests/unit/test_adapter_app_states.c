@@ -39,10 +39,10 @@ static struct {
     } observers[NAMES];
     unsigned count;
     const char *names[NAMES];
-    const char *prefixes[4]; /* of the notifications whose frameworks the process has */
+    const char *prefix; /* of the notifications whose framework the process has; NULL: none */
     bool extension, debugger, has_objc;
     int32_t role;
-    long app_state, thermal, low_power;
+    long app_state;
 } apple;
 
 struct hd_mach_calls hd_mach;
@@ -57,10 +57,7 @@ bool hd_system_has_debugger(void) {
 }
 
 static const void *constant(const char *name) {
-    bool known = false;
-    for (unsigned i = 0; i < 4 && apple.prefixes[i] != NULL; i++) {
-        known = known || strncmp(name, apple.prefixes[i], strlen(apple.prefixes[i])) == 0;
-    }
+    bool known = apple.prefix != NULL && strncmp(name, apple.prefix, strlen(apple.prefix)) == 0;
     unsigned i = 0;
     while (known && i < NAMES - 1 && apple.names[i] != NULL && strcmp(apple.names[i], name) != 0) {
         i++;
@@ -126,19 +123,17 @@ static void release(const void *object) {
 }
 
 static void *class_named(const char *name) {
-    return strcmp(name, "NSProcessInfo") == 0 ? (void *)"NSProcessInfo" : NULL;
+    return (void *)name;
 }
 
 static void *selector(const char *name) {
     return (void *)name;
 }
 
-static void *send(void *object, void *selector) {
-    const char *message = selector;
-    return strcmp(message, "processInfo") == 0        ? object
-           : strcmp(message, "applicationState") == 0 ? (void *)apple.app_state
-           : strcmp(message, "thermalState") == 0     ? (void *)apple.thermal
-                                                      : (void *)apple.low_power;
+static void *send(void *object, void *message) {
+    assert_non_null(object);
+    assert_string_equal(message, "applicationState");
+    return (void *)apple.app_state;
 }
 
 /* Members that these tests do not call. */
@@ -156,10 +151,9 @@ static void register_class(void *type) {
     (void)type;
 }
 
-static int begin_of(const char *first, const char *second) {
+static int begin_of(const char *prefix) {
     memset(&apple, 0, sizeof apple);
-    apple.prefixes[0] = first;
-    apple.prefixes[1] = second;
+    apple.prefix = prefix;
     apple.role = 1;
     hd_mach.task = task;
     hd_frameworks = (struct hd_frameworks){
@@ -172,12 +166,12 @@ static int begin_of(const char *first, const char *second) {
 
 static int begin_uikit(void **state) {
     (void)state;
-    return begin_of("UI", "NSProcessInfo");
+    return begin_of("UI");
 }
 
 static int begin_appkit(void **state) {
     (void)state;
-    return begin_of("NSApplication", "NSProcessInfo");
+    return begin_of("NSApplication");
 }
 
 static int end(void **state) {
@@ -265,30 +259,12 @@ static void more_scenes_than_there_are_places_change_nothing(void **state) {
 
 static void a_process_without_the_frameworks_has_an_error(void **state) {
     (void)state;
-    apple.prefixes[0] = NULL; /* a program of the command line */
-    assert_int_equal(hangdog_app_follow(), -ENOENT);
-    assert_int_equal(apple.count, 0);
-    apple.prefixes[0] = "NSProcessInfo"; /* the same with Foundation */
+    apple.prefix = NULL; /* a program of the command line */
     assert_int_equal(hangdog_app_follow(), -ENOENT);
     assert_int_equal(apple.count, 0);
     hd_frameworks = (struct hd_frameworks){0};
     assert_int_equal(hangdog_app_follow(), -ENOENT); /* Linux has no CoreFoundation */
     assert_false(hd_frameworks_have_cf() || hd_frameworks_have_objc());
-}
-
-static void the_device_has_its_state(void **state) {
-    (void)state;
-    apple.thermal = 1;
-    apple.low_power = 0x100; /* a BOOL is the lowest byte */
-    assert_int_equal(hangdog_app_follow(), 0);
-    assert_int_equal(hd_app_states_device().thermal, 1);
-    assert_int_equal(hd_app_states_device().low_power, 0);
-    apple.thermal = 3;
-    apple.low_power = 1;
-    post("NSProcessInfoThermalStateDidChangeNotification", NULL);
-    assert_int_equal(hd_app_states_device().thermal, 3);
-    assert_int_equal(hd_app_states_device().low_power, 1);
-    assert_state(HANGDOG_STATE_FOREGROUND); /* the device changes no state of the program */
 }
 
 /* ---- reports -------------------------------------------------------------------------------------- */
@@ -356,7 +332,7 @@ static void a_launch_under_a_debugger_has_no_report(void **state) {
 
 static void a_launch_of_an_extension_has_no_report(void **state) {
     (void)state;
-    apple.prefixes[0] = "NSExtensionHost";
+    apple.prefix = "NSExtensionHost";
     apple.extension = true;
     launch_slowly();
     spool_expect(&spool, 0);
@@ -409,7 +385,6 @@ int main(void) {
         UIKIT(the_first_event_of_a_scene_has_a_state_before_it),
         UIKIT(more_scenes_than_there_are_places_change_nothing),
         UIKIT(a_process_without_the_frameworks_has_an_error),
-        UIKIT(the_device_has_its_state),
         UIKIT(a_report_has_the_state),
         UIKIT(a_hang_in_the_background_says_so),
         UIKIT(a_slow_launch_has_a_report),

@@ -2,7 +2,6 @@
 #include "adapter/darwin/app_states.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "adapter/darwin/app_state.h"
@@ -20,47 +19,39 @@
 /* A threshold that no launch reaches. The sum of a time and this one does not overflow. */
 #define NO_LAUNCH_NS (365 * 24 * 3600 * HD_NS_PER_S)
 
-enum source {
-    OF_APP,
-    OF_SCENE,
-    OF_DEVICE
-};
-
 struct row {
     const char *name; /* the exported constant, whose text is the same */
-    uint8_t source, event;
+    bool of_scene;
+    uint8_t event; /* enum hd_app_event */
 };
 
 static const struct row rows[] = {
-    {"UIApplicationDidFinishLaunchingNotification", OF_APP, HD_APP_LAUNCHED},
-    {"UIApplicationWillResignActiveNotification", OF_APP, HD_APP_RESIGNS},
-    {"UIApplicationDidEnterBackgroundNotification", OF_APP, HD_APP_BACKGROUND},
-    {"UIApplicationWillEnterForegroundNotification", OF_APP, HD_APP_RETURNS},
-    {"UIApplicationDidBecomeActiveNotification", OF_APP, HD_APP_ACTIVE},
-    {"UIApplicationWillTerminateNotification", OF_APP, HD_APP_QUITS},
-    {"UISceneWillDeactivateNotification", OF_SCENE, HD_APP_RESIGNS},
-    {"UISceneDidEnterBackgroundNotification", OF_SCENE, HD_APP_BACKGROUND},
-    {"UISceneWillEnterForegroundNotification", OF_SCENE, HD_APP_RETURNS},
-    {"UISceneDidActivateNotification", OF_SCENE, HD_APP_ACTIVE},
-    {"UISceneDidDisconnectNotification", OF_SCENE, HD_APP_DISCONNECTED},
-    {"NSExtensionHostWillResignActiveNotification", OF_APP, HD_APP_RESIGNS},
-    {"NSExtensionHostDidEnterBackgroundNotification", OF_APP, HD_APP_BACKGROUND},
-    {"NSExtensionHostWillEnterForegroundNotification", OF_APP, HD_APP_RETURNS},
-    {"NSExtensionHostDidBecomeActiveNotification", OF_APP, HD_APP_ACTIVE},
-    {"NSApplicationDidHideNotification", OF_APP, HD_APP_BACKGROUND},
-    {"NSApplicationWillUnhideNotification", OF_APP, HD_APP_RETURNS},
-    {"NSApplicationDidUnhideNotification", OF_APP, HD_APP_ACTIVE},
-    {"NSApplicationDidBecomeActiveNotification", OF_APP, HD_APP_ACTIVE},
-    {"NSApplicationWillTerminateNotification", OF_APP, HD_APP_QUITS},
-    {"NSProcessInfoThermalStateDidChangeNotification", OF_DEVICE, 0},
-    {"NSProcessInfoPowerStateDidChangeNotification", OF_DEVICE, 0},
+    {"UIApplicationDidFinishLaunchingNotification", false, HD_APP_LAUNCHED},
+    {"UIApplicationWillResignActiveNotification", false, HD_APP_RESIGNS},
+    {"UIApplicationDidEnterBackgroundNotification", false, HD_APP_BACKGROUND},
+    {"UIApplicationWillEnterForegroundNotification", false, HD_APP_RETURNS},
+    {"UIApplicationDidBecomeActiveNotification", false, HD_APP_ACTIVE},
+    {"UIApplicationWillTerminateNotification", false, HD_APP_QUITS},
+    {"UISceneWillDeactivateNotification", true, HD_APP_RESIGNS},
+    {"UISceneDidEnterBackgroundNotification", true, HD_APP_BACKGROUND},
+    {"UISceneWillEnterForegroundNotification", true, HD_APP_RETURNS},
+    {"UISceneDidActivateNotification", true, HD_APP_ACTIVE},
+    {"UISceneDidDisconnectNotification", true, HD_APP_DISCONNECTED},
+    {"NSExtensionHostWillResignActiveNotification", false, HD_APP_RESIGNS},
+    {"NSExtensionHostDidEnterBackgroundNotification", false, HD_APP_BACKGROUND},
+    {"NSExtensionHostWillEnterForegroundNotification", false, HD_APP_RETURNS},
+    {"NSExtensionHostDidBecomeActiveNotification", false, HD_APP_ACTIVE},
+    {"NSApplicationDidHideNotification", false, HD_APP_BACKGROUND},
+    {"NSApplicationWillUnhideNotification", false, HD_APP_RETURNS},
+    {"NSApplicationDidUnhideNotification", false, HD_APP_ACTIVE},
+    {"NSApplicationDidBecomeActiveNotification", false, HD_APP_ACTIVE},
+    {"NSApplicationWillTerminateNotification", false, HD_APP_QUITS},
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
 static struct {
     struct hd_app_state app;
     bool follows, prewarmed;
-    _Atomic int32_t thermal, low_power; /* 1 more than the value; 0: not known */
 } own;
 
 __attribute__((constructor)) void hd_app_states_note_prewarming(void) {
@@ -73,29 +64,10 @@ __attribute__((constructor)) void hd_app_states_note_prewarming(void) {
     }
 }
 
-struct hd_app_device hd_app_states_device(void) {
-    return (struct hd_app_device){.thermal = atomic_load_explicit(&own.thermal, memory_order_relaxed) - 1,
-                                  .low_power =
-                                      atomic_load_explicit(&own.low_power, memory_order_relaxed) - 1};
-}
-
 /* Sends a message without arguments whose answer is a number. */
 static long number_of(void *object, const char *selector) {
     const struct hd_objc_calls *o = &hd_frameworks.objc;
     return (long)(intptr_t)o->send(object, o->selector(selector));
-}
-
-static void read_device(void) {
-    const struct hd_objc_calls *o = &hd_frameworks.objc;
-    void *type = hd_frameworks_have_objc() ? o->class_named("NSProcessInfo") : NULL;
-    void *info = type != NULL ? o->send(type, o->selector("processInfo")) : NULL;
-    if (info != NULL) {
-        atomic_store_explicit(&own.thermal, (int32_t)number_of(info, "thermalState") + 1,
-                              memory_order_relaxed);
-        /* a BOOL: only the lowest byte of the register has a meaning */
-        atomic_store_explicit(&own.low_power, ((uint8_t)number_of(info, "isLowPowerModeEnabled") != 0) + 1,
-                              memory_order_relaxed);
-    }
 }
 
 static void no_launch_report(void) {
@@ -112,9 +84,7 @@ static void on_notification(void *center, void *observer, const void *name, cons
                             const void *info) {
     const struct row *row = observer;
     (void)center, (void)name, (void)info;
-    if (row->source == OF_DEVICE) {
-        read_device();
-    } else if (row->source == OF_SCENE) {
+    if (row->of_scene) {
         hangdog_set_state(hd_app_state_of_scene(&own.app, (enum hd_app_event)row->event, object));
     } else {
         enum hd_app_event event =
@@ -160,15 +130,13 @@ int hangdog_app_follow(void) {
         const void *name = hd_frameworks.constant(rows[i].name);
         if (name != NULL) {
             c->add_observer(center, &rows[i], on_notification, name, NULL, DELIVER_IMMEDIATELY);
-            states += rows[i].source != OF_DEVICE;
+            states++;
         }
     }
-    own.follows = true;
     if (states == 0) {
-        hangdog_app_unfollow();
         return -ENOENT;
     }
-    read_device();
+    own.follows = true;
     bool background = starts_in_background();
     if (background) {
         hangdog_set_state(hd_app_state_of_app(&own.app, HD_APP_BACKGROUND));
