@@ -23,7 +23,7 @@ dashboard:
 
 # The library for macOS and iOS. Needs npm and its registry, for the headers of these systems.
 apple:
-	scripts/install-dependencies lint dashboard
+	scripts/install-dependencies apple
 	scripts/build-apple
 
 # All but the slow ones: six minutes on two CPUs.
