@@ -35,6 +35,7 @@ static int read_process(uint64_t addr, void *to, size_t n) {
 }
 
 static int images(uint64_t *address) {
+    process.questions++;
     *address = PROCESS_INFOS;
     return process.images_rc;
 }

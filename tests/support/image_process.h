@@ -31,9 +31,9 @@ struct image_process {
     char strings[PROCESS_IMAGES * 64];
     struct macho_image *image[PROCESS_IMAGES + 1]; /* by their base; the last is the loader's */
     uint32_t strings_bytes;
-    int images_rc; /* of hd_mach.images */
-    uint64_t reads, longest_read;
-    void (*at_read)(uint64_t addr); /* called before a read; NULL: nothing */
+    int images_rc;                           /* of hd_mach.images */
+    uint64_t reads, longest_read, questions; /* the last: calls of hd_mach.images */
+    void (*at_read)(uint64_t addr);          /* called before a read; NULL: nothing */
 };
 extern struct image_process process;
 

@@ -70,6 +70,8 @@ static void other_addresses_are_in_no_module(void **state) {
     for (size_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++) {
         assert_int_equal(hd_modules_at(&m, nowhere[i]), -ENOENT);
     }
+    assert_int_equal(process.questions, 1);
+    hd_modules_init_live(&m, -1);
     process.images_rc = -ENOSYS;
     assert_int_equal(hd_modules_at(&m, FIRST), -ENOENT);
 }

@@ -15,6 +15,8 @@
 #define TRIES 4u            /* of a list that the loader changes meanwhile */
 #define PIECE (16u * 1024u) /* a larger copy would make the program's pages copy-on-write */
 
+static uint64_t list_at; /* 0: not known yet */
+
 /* The time of the list at which each module was seen last: until the list changes, each is valid. */
 static struct {
     const struct hd_modules *of;
@@ -38,10 +40,15 @@ static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
     return 0;
 }
 
+/* The kernel knows where the list is. The loader never moves it, so one question suffices. */
 static int read_list(struct hd_image_list *l, const struct hd_memory *memory) {
-    uint64_t at = 0;
-    int rc = hd_mach.images(&at);
-    return rc != 0 ? rc : hd_image_list_read(l, memory, at);
+    uint64_t at = __atomic_load_n(&list_at, __ATOMIC_RELAXED);
+    int rc = at != 0 ? 0 : hd_mach.images(&at);
+    if (rc != 0) {
+        return rc;
+    }
+    __atomic_store_n(&list_at, at, __ATOMIC_RELAXED);
+    return hd_image_list_read(l, memory, at);
 }
 
 /* The image at pc, and the time of the list. -EAGAIN: the loader is changing the list. */
@@ -178,6 +185,7 @@ void hd_image_program_path(char *path, size_t bytes) {
 
 void hd_modules_init_live(struct hd_modules *m, int mem_fd) {
     (void)mem_fd; /* Mach reads by the task's port */
+    __atomic_store_n(&list_at, 0, __ATOMIC_RELAXED);
     hd_modules_reset(m);
     m->lost = 0;
     m->paths[HD_MODULE_PATHS_BYTES - 1] = 0;
