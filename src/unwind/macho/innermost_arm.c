@@ -373,5 +373,5 @@ int hd_innermost_aarch64(const struct hd_innermost *in, struct hd_regs *next) {
 
 bool hd_innermost_is_outlined_aarch64(const struct hd_innermost *in) {
     struct prologue p;
-    return follow_to_pc(in, &p) && p.copy != LR;
+    return follow_to_pc(in, &p) && p.copy != LR && (p.changed >> LR & 1) != 0;
 }

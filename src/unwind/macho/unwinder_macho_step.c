@@ -85,10 +85,10 @@ uint8_t hd_macho_step(struct hd_walker *w, const struct hd_cached_rule *e) {
         return innermost(w);
     }
     /* A caller has made a frame: its own call has overwritten x30. */
-    bool by_frame = e->rule.kind == HD_RULE_NO_CFI || e->rule.kind == HD_RULE_FOREIGN ||
-                    (e->rule.kind == HD_RULE_SP && !hd_arch_return_known(&e->rule, w->regs.valid));
-    if (by_frame) {
-        return by_record(w);
+    bool is_frameless = e->rule.kind == HD_RULE_SP && !hd_arch_return_known(&e->rule, w->regs.valid);
+    if (is_frameless || e->rule.kind == HD_RULE_NO_CFI || e->rule.kind == HD_RULE_FOREIGN) {
+        uint8_t stop = by_record(w); /* this call may replace *e */
+        return is_frameless && stop == HD_STEP_BY_RULE ? HD_STOP_NO_UNWIND_INFORMATION : stop;
     }
     bool is_last = e->rule.kind == HD_RULE_FP && (w->regs.valid >> HD_ARCH_FP & 1) != 0 &&
                    hd_arch_frame_address(w->regs.r[HD_ARCH_FP]) == 0;
