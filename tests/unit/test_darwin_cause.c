@@ -463,6 +463,11 @@ static void the_process_has_memory_and_page_ins(void **state) {
     assert_int_equal(used, 300);
     assert_int_equal(limit, 400);
     assert_int_equal(hd_pressure_major_faults(ctx, HD_THREAD_ID_NONE), 7);
+    task.cpu_wait_ns = 9;
+    uint64_t stall_ns[HD_PRESSURES] = {1, 1, 1};
+    hd_pressure_read(ctx, stall_ns);
+    assert_int_equal(stall_ns[HD_PRESSURE_CPU], 9);
+    assert_int_equal(stall_ns[HD_PRESSURE_MEMORY] + stall_ns[HD_PRESSURE_IO], 0);
     task.limit_remaining_bytes = 0;
     hd_pressure_memory(ctx, &used, &limit);
     assert_int_equal(used + limit, 0);

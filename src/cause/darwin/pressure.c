@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * This system has no statistics of stalls and no page faults of a single thread. It has the memory and the
- * page-ins of the process.
+ * This system has no statistics of stalls for memory and disks, and no page faults of a single thread. It has
+ * the memory and the page-ins of the process, and how long the process's threads had no CPU.
  */
 #include "cause/pressure.h"
 
@@ -12,9 +12,13 @@ void hd_pressure_init(struct hd_probe_context *ctx) {
 }
 
 void hd_pressure_read(const struct hd_probe_context *ctx, uint64_t stall_ns[HD_PRESSURES]) {
+    struct hd_mach_task task;
     (void)ctx;
     for (unsigned i = 0; i < HD_PRESSURES; i++) {
         stall_ns[i] = 0;
+    }
+    if (hd_mach.task(&task) == 0) {
+        stall_ns[HD_PRESSURE_CPU] = task.cpu_wait_ns;
     }
 }
 

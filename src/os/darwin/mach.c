@@ -10,6 +10,12 @@
 #include <mach/task_policy.h>
 #include <string.h>
 
+#include <TargetConditionals.h>
+#if TARGET_OS_OSX
+#include <libproc.h>
+#include <mach/mach_time.h>
+#endif
+
 #include "os/os.h"
 
 static int of_kernel(kern_return_t rc) {
@@ -174,6 +180,20 @@ static int32_t role_of_task(void) {
     return rc == KERN_SUCCESS ? (int32_t)policy.role : -1;
 }
 
+/* The times of the kernel's answer are in its ticks. A thread that runs counts as ready, too. */
+static uint64_t cpu_wait_of_task(void) {
+#if TARGET_OS_OSX
+    struct rusage_info_v4 usage = {0};
+    mach_timebase_info_data_t base = {0};
+    if (proc_pid_rusage(hd_os.get_pid(), RUSAGE_INFO_V4, (rusage_info_t *)&usage) == 0 &&
+        mach_timebase_info(&base) == KERN_SUCCESS && base.denom != 0) {
+        uint64_t ran = usage.ri_user_time + usage.ri_system_time;
+        return usage.ri_runnable_time > ran ? (usage.ri_runnable_time - ran) / base.denom * base.numer : 0;
+    }
+#endif
+    return 0;
+}
+
 static int mach_task(struct hd_mach_task *out) {
     task_vm_info_data_t vm = {0};
     task_events_info_data_t events = {0};
@@ -190,6 +210,7 @@ static int mach_task(struct hd_mach_task *out) {
         out->page_ins = (uint64_t)events.pageins;
         out->switches = (uint64_t)events.csw;
     }
+    out->cpu_wait_ns = cpu_wait_of_task();
     out->role = role_of_task();
     return 0;
 }

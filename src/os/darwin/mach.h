@@ -42,12 +42,14 @@ struct hd_mach_thread {
     char name[64]; /* may be empty */
 };
 
-/* TASK_VM_INFO, TASK_EVENTS_INFO and the task's role. */
+/* TASK_VM_INFO, TASK_EVENTS_INFO, RUSAGE_INFO_V4 and the task's role. */
 struct hd_mach_task {
     uint64_t footprint_bytes;
     uint64_t limit_remaining_bytes; /* 0: no limit is known */
     uint64_t page_ins;
     uint64_t switches;
+    /* How long all threads together were ready to run and had no CPU. 0: not known, as on iOS. */
+    uint64_t cpu_wait_ns;
     int32_t
         role; /* TASK_CATEGORY_POLICY: 1 foreground, 2 background, 6 not of the interface; -1: not known */
 };
