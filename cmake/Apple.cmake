@@ -49,9 +49,9 @@ if(NOT HANGDOG_APPLE_TARGET MATCHES ios)
   target_link_options(apple-check PRIVATE -Wl,-dead_strip)
   target_link_libraries(apple-check PRIVATE hangdog-static "-framework CoreFoundation")
 
-  # The programs that the loader runs on Linux: a Mac runs them too. cfrunloop.c and faults.c need the loader's fakes.
+  # The programs that the loader runs on Linux: a Mac runs them too. Those left out need fakes of frameworks or of the loader.
   hd_sources(subjects tests/apple/subjects/*.c)
-  list(FILTER subjects EXCLUDE REGEX "/(plugin|cfrunloop|faults)\\.c$")
+  list(FILTER subjects EXCLUDE REGEX "/(plugin|cfrunloop|faults|adapter|frameworks)\\.c$")
   foreach(source ${subjects})
     cmake_path(GET source STEM name)
     add_executable(subject-${name} ${source})

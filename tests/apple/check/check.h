@@ -18,7 +18,8 @@ struct check_scenario {
     int (*run)(const char *folder);
 };
 
-extern const struct check_scenario check_threads[], check_loops[]; /* the last one has no name */
+extern const struct check_scenario check_threads[], check_loops[],
+    check_frameworks[]; /* the last one has no name */
 
 /* Prints that the reports of this scenario must have `function` in the hot stack. */
 void check_function(const char *name, void (*function)(void));

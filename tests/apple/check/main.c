@@ -118,9 +118,9 @@ static int run(const struct check_scenario *scenario, const char *folder) {
 }
 
 int main(int argc, char **argv) {
-    const struct check_scenario *lists[] = {check_threads, check_loops};
+    const struct check_scenario *lists[] = {check_threads, check_loops, check_frameworks};
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         for (const struct check_scenario *scenario = lists[i]; scenario->name != NULL; scenario++) {
             if (argc < 2) {
                 puts(scenario->name);
