@@ -131,7 +131,9 @@ typedef struct hangdog_options {
     int without_paths;
     /** Not 0: Hangdog reports crashes by SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV and SIGTRAP. It leaves a
      * signal that has a handler already; on Apple's systems that handler runs after the report. The report
-     * delays the crash by at most 3 s and changes nothing else: there is still a core dump. */
+     * delays the crash by at most 3 s and changes nothing else: there is still a core dump.
+     *
+     * 2: on Apple's systems, also by Mach exceptions, unless a debugger or another library receives them. */
     int crash;
     /** For hangdog_frame(): the display's refreshes per second, 1 to 1000; default 60. A frame is late if it
      * takes more than 1.5 refreshes. */

@@ -118,7 +118,7 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
         given.reports_per_fingerprint != 0 ? given.reports_per_fingerprint : s->reports_per_fingerprint;
     s->spool_reports = given.spool_reports != 0 ? given.spool_reports : s->spool_reports;
     s->without_paths = given.without_paths != 0;
-    s->crash = given.crash != 0;
+    s->crash = given.crash == 2 ? 2 : given.crash != 0;
     if (given.keep_alive != 0) {
         hd_settings_keep_alive(s, false);
     }

@@ -152,8 +152,8 @@ int hd_instance_start(const struct hd_settings *settings, const struct hd_ports 
                                      .watch_bytes = sizeof(struct hd_watch)};
     hd_run_set(r);
     rc = start_threads(i);
-    if (rc == 0 && settings->crash) {
-        hd_crash_begin(&r->channel.worker_wake);
+    if (rc == 0 && settings->crash != 0) {
+        hd_crash_begin(&r->channel.worker_wake, settings->crash == 2);
     }
     if (rc == 0 && record == NULL) { /* the preload waits later, after it has added its watch */
         hd_run_wait_ready(r, until_ns);

@@ -44,8 +44,9 @@ struct hd_crash_exception {
 };
 
 /* Installs the handlers. After a crash, the handler adds one to the worker's futex word `wake` and wakes the
- * worker. At start, on any thread. */
-void hd_crash_begin(_Atomic uint32_t *wake);
+ * worker. `mach_exceptions`: on Apple's systems, also takes the exceptions of Mach. At start, on any thread.
+ */
+void hd_crash_begin(_Atomic uint32_t *wake, bool mach_exceptions);
 
 /* Restores the earlier action of each signal that still has our handler. */
 void hd_crash_end(void);

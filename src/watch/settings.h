@@ -38,7 +38,7 @@ struct hd_settings {
     uint64_t cpu_period_ns; /* the length of a period of CPU measurement; 0: Hangdog does not watch CPU use */
     uint64_t keep_alive_ns; /* the time between two messages to the service manager; 0: none are sent */
     char notify_socket[HD_NOTIFY_ADDRESS_MAX];
-    bool crash;         /* true: a crash gets a report */
+    uint8_t crash;      /* 1: a crash gets a report; 2: on Apple's systems also by Mach exceptions */
     bool exec_mode : 1; /* true: the process has no runner, so nothing finishes its reports after it ends */
     bool without_paths; /* true: reports have no paths and no peers */
     bool deferred;      /* true in the preload: reports are deferred until their loop is certain */

@@ -83,7 +83,7 @@ static struct ended child(void (*prepare)(void), void (*crash)(void)) {
             prepare();
         }
         crashing = hd_thread_id_self().number;
-        hd_crash_begin(&wake);
+        hd_crash_begin(&wake, false);
         pthread_create(&worker, NULL, work, NULL);
         crash();
         _exit(99);

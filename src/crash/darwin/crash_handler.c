@@ -14,6 +14,7 @@
 #include "capture/darwin/registers.h"
 #include "crash/crash.h"
 #include "crash/darwin/exception.h"
+#include "crash/darwin/mach_exceptions.h"
 #include "os/os.h"
 
 #define NAP_NS (1 * HD_NS_PER_MS)
@@ -133,15 +134,19 @@ static void restore(void) {
     }
 }
 
-void hd_crash_begin(_Atomic uint32_t *wake) {
+void hd_crash_begin(_Atomic uint32_t *wake, bool mach_exceptions) {
     atomic_store(&hd_crash.phase, HD_CRASH_NONE);
     atomic_store(&hd_crash_wake, wake);
     hd_crash_exceptions_install();
     install();
+    if (mach_exceptions) {
+        (void)hd_mach_exceptions_begin(); /* without them, the signals are enough for most crashes */
+    }
 }
 
 void hd_crash_end(void) {
     if (atomic_exchange(&hd_crash_wake, NULL) != NULL) {
+        hd_mach_exceptions_end();
         restore();
         hd_crash_exceptions_remove();
     }

@@ -30,7 +30,8 @@ struct hd_kernel_action *hd_crash_before(int signal) {
     return NULL;
 }
 
-void hd_crash_begin(_Atomic uint32_t *wake) {
+void hd_crash_begin(_Atomic uint32_t *wake, bool mach_exceptions) {
+    (void)mach_exceptions;
     struct hd_kernel_action ours = {
         .handler = (void *)hd_crash_on_signal,
         .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
