@@ -2,8 +2,8 @@
  *
  * Mach exceptions, optional and off by default. The kernel sends an exception of a thread as a message,
  * before it makes a signal of it. A thread of ours receives the message, so a crash has a report even where
- * the crashed thread has no stack for a handler. Then the ports that were there before are restored, and the
- * kernel goes on as without us.
+ * the crashed thread has no stack for a handler. That thread then restores the ports that were there before,
+ * and refuses the exception.
  */
 #ifndef HD_MACH_EXCEPTIONS_H
 #define HD_MACH_EXCEPTIONS_H
@@ -27,14 +27,14 @@ struct hd_mach_exception {
 
 /* The calls of Mach in one table, so that a test can fake them. Each returns 0 or a negative errno value. */
 struct hd_mach_exception_calls {
-    /* Takes the process's exception ports, and stores our port. -EBUSY: another receiver has one of them,
-     * such as a debugger, and keeps it. -ENOSYS: the system has no such ports. */
+    /* Takes the process's exception ports, and stores our port. If another receiver has one of them, such as
+     * a debugger, that receiver keeps it, and the result is -EBUSY. -ENOSYS: the system has no such ports. */
     int (*take)(hd_port *port);
     /* Restores the ports that the process had before. A second call does nothing. */
     void (*restore)(void);
     /* Blocks until an exception comes. An error: the port has been closed. */
     int (*receive)(hd_port port, struct hd_mach_exception *out);
-    /* Answers that we have not handled the exception, so that the kernel goes on. */
+    /* Answers that we have not handled the exception, so that the kernel makes a signal of it. */
     void (*refuse)(const struct hd_mach_exception *exception);
     void (*close)(hd_port port);
 };

@@ -155,7 +155,7 @@ static void refuse_exception(const struct hd_mach_exception *exception) {
                                   .msgh_size = sizeof out,
                                   .msgh_remote_port = exception->reply,
                                   .msgh_id = ANSWER},
-                         .ndr = NDR_record,
+                         .ndr = {.int_rep = NDR_INT_LITTLE_ENDIAN},
                          .result = KERN_FAILURE};
     (void)mach_msg(&out.head, MACH_SEND_MSG, sizeof out, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE,
                    MACH_PORT_NULL);
