@@ -27,8 +27,9 @@ struct hd_mach_exception {
 
 /* The calls of Mach in one table, so that a test can fake them. Each returns 0 or a negative errno value. */
 struct hd_mach_exception_calls {
-    /* Takes the process's exception ports, and stores our port. If another receiver has one of them, such as
-     * a debugger, that receiver keeps it, and the result is -EBUSY. -ENOSYS: the system has no such ports. */
+    /* Takes the process's exception ports, and stores our port. The result is -EBUSY if another receiver,
+     * such as a debugger, has one of them and keeps it. The result is -ENOSYS if the system has no such
+     * ports. */
     int (*take)(hd_port *port);
     /* Restores the ports that the process had before. A second call does nothing. */
     void (*restore)(void);
