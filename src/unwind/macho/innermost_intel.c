@@ -204,10 +204,8 @@ static bool follow_to_pc(const struct hd_innermost *in, struct prologue *p) {
     struct ways ways = {.count = 0};
     *p = (struct prologue){.moved = 0};
     uint64_t at = in->start, pc = in->regs->pc;
-    if (in->start == 0 || pc - in->start > PROLOGUE_BYTES_MAX) {
-        return false;
-    }
-    while (at < pc) {
+    uint64_t last = in->start + PROLOGUE_BYTES_MAX;
+    while (in->start != 0 && at < pc && at < last) {
         struct hd_intel_code c;
         bool is_known = hd_intel_read(&window, at, &c);
         at += c.length + (c.length == 0);
@@ -219,7 +217,7 @@ static bool follow_to_pc(const struct hd_innermost *in, struct prologue *p) {
             return false;
         }
     }
-    return at == pc;
+    return in->start != 0 && at == pc;
 }
 
 /* Makes the caller's registers of a prologue's state. `start_sp`: the stack pointer at the function's start.
