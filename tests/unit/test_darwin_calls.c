@@ -20,6 +20,7 @@
 #include "os/darwin/mach.h"
 #include "os/darwin/open_file.h"
 #include "os/darwin/syscall_number.h"
+#include "os/darwin/system_values.h"
 
 enum {
     KERNEL,
@@ -43,6 +44,11 @@ struct hd_mach_calls hd_mach;
 void hd_open_file_read(int fd, struct hd_open_file *out) {
     (void)fd;
     *out = (struct hd_open_file){.kind = HD_OPEN_UNKNOWN};
+}
+
+void hd_system_process_name(int pid, char name[16]) {
+    (void)pid;
+    name[0] = '\0';
 }
 
 static uint64_t base_of(unsigned i) {

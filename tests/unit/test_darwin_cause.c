@@ -24,6 +24,7 @@
 #include "os/darwin/mach.h"
 #include "os/darwin/open_file.h"
 #include "os/darwin/syscall_number.h"
+#include "os/darwin/system_values.h"
 #include "os/syscall_table.h"
 
 /* ---- fakes -------------------------------------------------------------------------------------- */
@@ -99,6 +100,10 @@ struct hd_mach_calls hd_mach = {.thread = fake_thread, .task = fake_task};
 static struct hd_open_file files[8];
 void hd_open_file_read(int fd, struct hd_open_file *out) {
     *out = fd >= 0 && fd < 8 ? files[fd] : (struct hd_open_file){.kind = HD_OPEN_UNKNOWN};
+}
+
+void hd_system_process_name(int pid, char name[16]) {
+    memcpy(name, pid == 8510 ? "sleep\0\0\0\0\0\0\0\0\0\0" : "0123456789abcdef", 16);
 }
 
 static struct hd_modules *modules;
@@ -424,9 +429,9 @@ static void names_the_peer_of_a_socket(void **state) {
 static void waits_for_a_child_a_time_and_a_message(void **state) {
     (void)state;
     read_call(400, OWN_CODE, 8510, 0, 0);
-    assert_cause(HD_CAUSE_CHILD, "waited for child 8510 in wait4");
+    assert_cause(HD_CAUSE_CHILD, "waited for child 8510 (sleep) in wait4");
     read_call(173, OWN_CODE, 1, 77, 0);
-    assert_cause(HD_CAUSE_CHILD, "waited for child 77 in waitid");
+    assert_cause(HD_CAUSE_CHILD, "waited for child 77 (0123456789abcdef) in waitid");
     read_call(173, OWN_CODE, 0, 77, 0); /* any child */
     assert_cause(HD_CAUSE_CHILD, "waited for a child process in waitid");
     read_call(7, OWN_CODE, UINT64_MAX, 0, 0);

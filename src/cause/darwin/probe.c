@@ -13,6 +13,7 @@
 #include "cause/darwin/wait_call.h"
 #include "cause/toolkit.h"
 #include "os/darwin/syscall_number.h"
+#include "os/darwin/system_values.h"
 #include "os/os.h"
 #include "os/syscall_table.h"
 
@@ -73,7 +74,10 @@ static void find_child(const struct hd_capture *c, struct hd_probe *out) {
     int32_t pid = call == HD_DARWIN_WAIT4                       ? first
                   : call == HD_DARWIN_WAITID && first == BY_PID ? (int32_t)c->syscall_args[1]
                                                                 : 0;
-    out->child.pid = pid > 0 ? pid : 0;
+    if (pid > 0) {
+        out->child.pid = pid;
+        hd_system_process_name(pid, out->child.name);
+    }
 }
 
 void hd_probe_read(struct hd_probe_context *ctx, hd_thread_id thread, const struct hd_capture *c,

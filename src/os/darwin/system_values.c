@@ -29,15 +29,28 @@ uint64_t hd_system_number(const char *name) {
     return value; /* both CPUs store the low bytes first */
 }
 
-bool hd_system_has_debugger(void) {
-    int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, getpid()};
-    struct kinfo_proc info;
-    size_t n = sizeof info;
+/* The kernel stores nothing, and reports no error, if there is no process `pid`. */
+static void read_process(int pid, struct kinfo_proc *info) {
+    int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, pid};
+    size_t n = sizeof *info;
     int saved = errno;
-    memset(&info, 0, sizeof info);
-    bool known = sysctl(name, sizeof name / sizeof name[0], &info, &n, NULL, 0) == 0;
+    memset(info, 0, n);
+    if (sysctl(name, sizeof name / sizeof name[0], info, &n, NULL, 0) != 0) {
+        memset(info, 0, sizeof *info);
+    }
     errno = saved;
-    return known && (info.kp_proc.p_flag & P_TRACED) != 0;
+}
+
+bool hd_system_has_debugger(void) {
+    struct kinfo_proc info;
+    read_process(getpid(), &info);
+    return (info.kp_proc.p_flag & P_TRACED) != 0;
+}
+
+void hd_system_process_name(int pid, char name[16]) {
+    struct kinfo_proc info;
+    read_process(pid, &info);
+    memcpy(name, info.kp_proc.p_comm, 16);
 }
 
 const char *hd_system_name(void) {

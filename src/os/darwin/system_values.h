@@ -14,6 +14,8 @@ void hd_system_text(const char *name, char *text, size_t size);
 uint64_t hd_system_number(const char *name);
 /* True: a debugger traces this process. */
 bool hd_system_has_debugger(void);
+/* Stores the name of process `pid`, which may lack a NUL. It is empty if there is no such process. */
+void hd_system_process_name(int pid, char name[16]);
 /* "macOS", "iOS" and so on. */
 const char *hd_system_name(void);
 
