@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: MIT
- *
- * Apple's headers for fat files and for the loader have these layouts.
- */
+/* SPDX-License-Identifier: MIT */
 #include "symbolizer/macho_slice.h"
 
 #include "image/macho/commands.h"
 #include "image/macho/function_starts.h"
+#include "image/macho/slices.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -13,19 +11,8 @@
 #include <string.h>
 
 enum {
-    MAGIC_FAT = (int)0xcafebabe,
-    MAGIC_FAT_64 = (int)0xcafebabf,
     CODE = (int)0x80000400, /* S_ATTR_PURE_INSTRUCTIONS, S_ATTR_SOME_INSTRUCTIONS */
     SYMBOLS_MAX_COUNT = 16 << 20,
-};
-
-struct fat_32 {
-    uint32_t cpu, subtype, offset, bytes, align;
-};
-struct fat_64 {
-    uint32_t cpu, subtype;
-    uint64_t offset, bytes;
-    uint32_t align, reserved;
 };
 
 static bool is_inside(const struct macho_bytes *in, uint64_t offset, uint64_t n) {
@@ -77,31 +64,15 @@ static bool add_slice(struct macho_bytes file, uint64_t offset, uint64_t bytes, 
     return c.fault == HD_MACHO_FINE && (out->cpu == HD_MACHO_CPU_X86_64 || out->cpu == HD_MACHO_CPU_ARM64);
 }
 
-/* The table of slices is big-endian. */
 unsigned macho_slices(struct macho_bytes file, struct macho_slice out[MACHO_SLICES_MAX]) {
-    uint32_t first[2];
+    struct hd_memory memory = memory_of(&file);
+    struct hd_macho_slices found;
     unsigned n = 0;
-    if (read_bytes(&file, 0, first, sizeof first) != 0) {
+    if (hd_macho_slices_read(&memory, file.n, &found) != 0) {
         return 0;
     }
-    if (first[0] == HD_MACHO_MAGIC_64) {
-        return add_slice(file, 0, file.n, &out[0]) ? 1 : 0;
-    }
-    bool wide = __builtin_bswap32(first[0]) == (uint32_t)MAGIC_FAT_64;
-    uint32_t count = __builtin_bswap32(first[1]);
-    if (!wide && __builtin_bswap32(first[0]) != (uint32_t)MAGIC_FAT) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < count && i < MACHO_SLICES_MAX; i++) {
-        struct fat_32 narrow;
-        struct fat_64 entry;
-        if (wide ? read_bytes(&file, sizeof first + i * sizeof entry, &entry, sizeof entry) != 0
-                 : read_bytes(&file, sizeof first + i * sizeof narrow, &narrow, sizeof narrow) != 0) {
-            break;
-        }
-        uint64_t offset = wide ? __builtin_bswap64(entry.offset) : __builtin_bswap32(narrow.offset);
-        uint64_t bytes = wide ? __builtin_bswap64(entry.bytes) : __builtin_bswap32(narrow.bytes);
-        n += add_slice(file, offset, bytes, &out[n]);
+    for (uint32_t i = 0; i < found.count; i++) {
+        n += add_slice(file, found.slice[i].offset, found.slice[i].bytes, &out[n]);
     }
     return n;
 }

@@ -6,6 +6,7 @@
 #ifndef SYMBOLIZER_MACHO_SLICE_H
 #define SYMBOLIZER_MACHO_SLICE_H
 
+#include "image/macho/slices.h"
 #include "symbolizer/elf_head.h"
 
 /* A file in memory. */
@@ -14,7 +15,7 @@ struct macho_bytes {
     size_t n;
 };
 
-#define MACHO_SLICES_MAX 16u
+#define MACHO_SLICES_MAX HD_MACHO_SLICES_MAX
 
 /* One program of a file: a file for several CPUs has several. */
 struct macho_slice {

@@ -9,6 +9,7 @@
 #include "cli/base/path.h"
 #include "cli/reader/library_names.h"
 #include "cli/reader/script_frames.h"
+#include "image/macho/apple_path.h"
 #include "image/modules.h"
 
 /* True for the module that is the program itself: by build-id, or by name where there is none. */
@@ -75,11 +76,12 @@ char *report_frame_place(const json_t *report, const json_t *frame) {
 
 bool report_frame_is_ours(const json_t *report, const json_t *frame) {
     const char *name = base_name(module_path(report, frame));
-    return name != NULL && strcmp(name, "libhangdog-preload.so") == 0;
+    return name != NULL &&
+           (strcmp(name, "libhangdog-preload.so") == 0 || strcmp(name, "libhangdog-insert.dylib") == 0);
 }
 
 bool frame_path_is_system(const char *path) {
-    return path == NULL || path[0] != '/' || hd_module_path_is_system(path);
+    return path == NULL || path[0] != '/' || hd_module_path_is_system(path) || hd_apple_path_is_system(path);
 }
 
 /* True: code of a system header, inlined or instantiated in the module. The source file shows this, or
@@ -135,10 +137,10 @@ static bool is_package(const char *path) {
 
 static bool is_runtime(const char *name) {
     static const char *const runtimes[] = {
-        "libuv.", "libglib-",   "libgobject-", "libgio-",   "libgtk-",  "libgdk-",
-        "libQt",  "libpython",  "libnode.",    "libev.",    "libevent", "libc.",
-        "libc-",  "libpthread", "libstdc++.",  "libgcc_s.", "libruby",  "libperl",
-        "liblua", "libjvm.",    "libhangdog",  "libm.",     "ld-linux", NULL};
+        "libuv.",     "libglib-",  "libgobject-", "libgio-",  "libgtk-", "libgdk-", "libQt",
+        "libpython",  "libnode.",  "libev.",      "libevent", "libc.",   "libc-",   "libpthread",
+        "libstdc++.", "libgcc_s.", "libruby",     "libperl",  "liblua",  "libjvm.", "libhangdog",
+        "libm.",      "ld-linux",  "libswift",    NULL};
     return names_begin_with_any(name, runtimes);
 }
 

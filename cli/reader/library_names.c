@@ -116,6 +116,12 @@ bool is_library_loop(const char *name) {
                                         "wl_display_dispatch",
                                         "wl_display_run",
                                         "wl_event_loop_dispatch",
+                                        "__CFRunLoopRun",
+                                        "CFRunLoopRunSpecific",
+                                        "CFRunLoopRunInMode",
+                                        "CFRunLoopRun",
+                                        "-[NSApplication run]",
+                                        "UIApplicationMain",
                                         "BaseEventLoop._run_once",
                                         "BaseEventLoop.run_forever",
                                         "Handle._run"};

@@ -87,6 +87,23 @@ class AtTheCommand(Apple):
                          next(frame[1:] for frame in frames if frame[3].startswith("0x")))
         self.assertEqual(2, sum("app::View::layout(int) + " in frame[3] for frame in frames))
 
+    def test_the_app_s_own_function_is_named(self):
+        app = App(self.folder, "arm64")
+        report = app.report("arm64", [app.addresses("arm64")[0]])
+        report["app"]["executable"] = "App"
+        report["modules"] += [{"path": path, "base": "0x180000000", "size": 4096, "build_id": "%032x" % (i + 1)} for i, path in enumerate(
+            ("/System/Library/Frameworks/AppKit.framework/Versions/C/AppKit",
+             "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation", "/usr/lib/dyld"))]
+        inner, outer = ((1, "-[NSView layoutSubtreeIfNeeded]"),), ((2, "__CFRunLoopRun"), (1, "-[NSApplication run]"), (0, "main"), (3, "start"))
+        frames = [[{"pc": "0x180000010", "module": module, "offset": "0x10", "function": name} for module, name in part] for part in (inner, outer)]
+        report["hot_stack"]["frames"] = frames[0] + report["hot_stack"]["frames"] + frames[1]
+        path = os.path.join(self.folder, "report.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        text = subprocess.run([HANGDOG, "show", "--symbols", app.dsym, path], capture_output=True, text=True, timeout=PATIENCE, check=True,
+                              env=environment()).stdout
+        self.assertRegex(text.splitlines()[0], r"^hang of 1.5 s in app::View::(inner|layout)\(int\) \(app.cc:\d+\), shop\[71\]")
+
     def test_damaged_files_end_no_command(self):
         app = App(self.folder, "arm64")
         dice = random.Random(31)
