@@ -29,7 +29,7 @@ static bool stack_is_lost;
 /* ---- start ---------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t n) {
-    return (n + 4095) & ~(size_t)4095;
+    return (n + HD_PAGE_BYTES - 1) & ~(size_t)(HD_PAGE_BYTES - 1);
 }
 
 /* The offset of the record from the worker's memory. The record shares the worker's last page, because the

@@ -9,6 +9,7 @@
 
 #include "control/instance.h"
 #include "monitor/monitor.h"
+#include "os/arch/page.h"
 
 #define HD_THREAD_STACK_BYTES (32u * 1024u + HD_OS_STACK_EXTRA)
 
@@ -18,8 +19,8 @@ struct hd_instance {
     struct hd_worker *worker;
     struct hd_os_thread monitor_thread, worker_thread;
     struct hd_run run;
-    uint8_t monitor_stack[HD_THREAD_STACK_BYTES] __attribute__((aligned(4096)));
-    uint8_t worker_stack[HD_THREAD_STACK_BYTES] __attribute__((aligned(4096)));
+    uint8_t monitor_stack[HD_THREAD_STACK_BYTES] __attribute__((aligned(HD_PAGE_BYTES)));
+    uint8_t worker_stack[HD_THREAD_STACK_BYTES] __attribute__((aligned(HD_PAGE_BYTES)));
 };
 
 static inline struct hd_instance *hd_instance_of(struct hd_run *r) {

@@ -6,6 +6,7 @@
 #ifndef HD_PUBLISHER_H
 #define HD_PUBLISHER_H
 
+#include "os/arch/page.h"
 #include "publish/caps.h"
 #include "publish/deferred.h"
 #include "publish/fingerprint.h"
@@ -14,7 +15,7 @@
 #include "turn/turn.h"
 #include "watch/run.h"
 
-#define HD_FATAL_MARKER_BYTES 4096u /* size of one memory page, because a mapping replaces whole pages */
+#define HD_FATAL_MARKER_BYTES HD_PAGE_BYTES /* a mapping replaces whole pages */
 
 struct hd_publisher {
     struct hd_run *run;
