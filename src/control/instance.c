@@ -32,14 +32,18 @@ static size_t round_up(size_t n) {
     return (n + HD_PAGE_BYTES - 1) & ~(size_t)(HD_PAGE_BYTES - 1);
 }
 
-/* The offset of the record from the worker's memory. The record shares the worker's last page, because the
- * library may map at most 1 MiB. */
+static size_t to_record(size_t n) {
+    return (n + HD_RECORD_ALIGN - 1) & ~(size_t)(HD_RECORD_ALIGN - 1);
+}
+
+/* The offset of the record from the worker's memory. On Linux the record shares the worker's last page,
+ * because the library may map at most 1 MiB. */
 static size_t record_at(void) {
-    return (hd_worker_bytes() + 63) & ~(size_t)63;
+    return to_record(hd_worker_bytes());
 }
 
 static size_t memory_bytes(void) {
-    return round_up(sizeof(struct hd_instance)) + round_up(record_at() + sizeof(struct hd_record));
+    return round_up(sizeof(struct hd_instance)) + round_up(record_at() + to_record(sizeof(struct hd_record)));
 }
 
 /* Measures a first rate of the time-stamp counter. Later looks make the rate more exact. */

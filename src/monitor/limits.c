@@ -18,7 +18,9 @@ static uint64_t threshold_of(const struct hd_settings *settings, const struct hd
                              hangdog_state state) {
     bool own = state == HANGDOG_STATE_FOREGROUND && w->threshold_ns != 0;
     uint64_t ns = own ? w->threshold_ns : settings->threshold_ns[state];
-    return ns < settings->threshold_max_ns ? ns : settings->threshold_max_ns;
+    ns = ns < settings->threshold_max_ns ? ns : settings->threshold_max_ns;
+    uint64_t system_ns = hd_limits_system_ns(state);
+    return ns < system_ns ? ns : system_ns;
 }
 
 struct hd_limits hd_limits_of(const struct hd_monitor *m, const struct hd_look_state *s,

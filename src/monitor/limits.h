@@ -21,4 +21,8 @@ void hd_limits_look_often(struct hd_monitor *m, const struct hd_watch *w);
 /* If the program has changed a limit, sets m->look_ns anew for all watches. */
 void hd_limits_update(struct hd_monitor *m);
 
+/* Returns the upper bound of thresholds in this state. It lies below the time after which the system ends a
+ * program that hangs. UINT64_MAX: the system ends none. */
+uint64_t hd_limits_system_ns(hangdog_state state);
+
 #endif

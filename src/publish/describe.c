@@ -45,6 +45,7 @@ void hd_describe_threads(const struct hd_facts *facts, struct hd_report *r) {
 void hd_describe_process(const struct hd_facts *facts, struct hd_report *r) {
     r->rss_bytes = facts->rss_bytes;
     r->debugger = facts->debugger;
+    r->system = facts->system;
 }
 
 /* ---- of the turn ------------------------------------------------------------------------------ */

@@ -68,5 +68,6 @@ void hd_publish_session(struct hd_publisher *p) {
         atomic_store(&record->status.session_written, 1);
         return;
     }
+    s.previous_end = p->previous_end;
     write_session(p, &s, &cost);
 }

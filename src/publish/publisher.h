@@ -32,6 +32,7 @@ struct hd_publisher {
     uint8_t (*marker_page)[HD_FATAL_MARKER_BYTES];
     /* descriptor of the folder settings.runtime, for fatal markers; negative: there is no such folder */
     int marker_fd;
+    const char *previous_end; /* how the run before ended, in a word of the schema; NULL: not known */
     /* Buffers for the report that the worker is writing; the worker writes one report at a time. */
     struct hd_cause_sums sums;
     struct hd_report_scratch *scratch;
@@ -47,6 +48,7 @@ struct hd_facts {
     /* Figures of the process. */
     uint64_t rss_bytes;
     uint64_t worker_cpu_ns;
+    const struct hd_system_state *system;
     bool debugger;
     /* the number of major page faults of the loop's thread; 0: the thread has ended */
     uint64_t major_faults;

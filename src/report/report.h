@@ -78,7 +78,13 @@ struct hd_session {
     uint64_t withdrawn; /* turns that turned out not to be hangs; `hangs` does not count them */
     uint64_t suppressed_count, suppressed_total_ns,
         suppressed_max_ns;    /* the sum of all fingerprints; 0: left out */
-    const char *previous_end; /* how the run before ended, in a word of words.def; NULL: left out */
+    const char *previous_end; /* how the run before ended, in a word of the schema; NULL: left out */
+    const char *end;          /* the same of this run, which a later one has finished; NULL: left out */
+};
+
+/* The state of the system and the process's role, in words of the schema; NULL: left out. */
+struct hd_system_state {
+    const char *role, *memory_pressure, *thermal_state;
 };
 
 struct hd_report {
@@ -96,9 +102,10 @@ struct hd_report {
     uint64_t duration_ns, excluded_ns, threshold_ns;
     const struct hd_app *app;
     const struct hd_host *host;
-    double cpu_percent; /* < 0: left out */
-    uint64_t rss_bytes; /* 0: left out */
-    int thread_count;   /* 0: left out */
+    double cpu_percent;                   /* < 0: left out */
+    uint64_t rss_bytes;                   /* 0: left out */
+    const struct hd_system_state *system; /* NULL: left out */
+    int thread_count;                     /* 0: left out */
     hd_thread_id loop_thread;
     const char *loop_name;                                /* NULL: no loop member */
     uint64_t background_ns;                               /* the part of the hang in the background */

@@ -122,6 +122,11 @@ static void write_process(const struct hd_report *r, struct hd_json *j) {
     if (r->debugger) {
         hd_json_bool(j, "debugger", true);
     }
+    if (r->system != NULL) {
+        hd_json_str(j, "role", r->system->role);
+        hd_json_str(j, "memory_pressure", r->system->memory_pressure);
+        hd_json_str(j, "thermal_state", r->system->thermal_state);
+    }
     hd_json_end_object(j);
 }
 

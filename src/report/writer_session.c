@@ -80,5 +80,6 @@ void hd_writer_session(const struct hd_session *s, struct hd_json *j) {
         hd_json_end_array(j);
     }
     hd_json_str(j, "previous_end", s->previous_end);
+    hd_json_str(j, "end", s->end);
     hd_json_end_object(j);
 }

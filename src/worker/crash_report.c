@@ -11,6 +11,7 @@
 #include "capture/arch/machine.h"
 #include "crash/crash.h"
 #include "publish/describe.h"
+#include "publish/life.h"
 #include "publish/publish.h"
 #include "record/uuid.h"
 #include "worker/crash_exception.h"
@@ -112,6 +113,7 @@ static void write_report(struct hd_worker *worker, const struct hd_crash *crash,
     hd_uuid_make(r.id, r.started_wall_ns);
     int rc = hd_spool_write(&p->spool, &r, p->scratch, false);
     atomic_fetch_add_explicit(&worker->run->record->hangs.reports, rc == 0, memory_order_relaxed);
+    hd_life_store_crash();
 }
 
 void hd_crash_report(struct hd_worker *worker) {

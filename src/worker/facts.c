@@ -19,6 +19,7 @@ void hd_facts_take(const struct hd_threads *threads, const struct hd_process *pr
     facts->threads_left_out = threads->left_out;
     facts->rss_bytes = process->rss_bytes;
     facts->debugger = process->debugger;
+    facts->system = &process->system;
 }
 
 void hd_facts_read_counters(const struct hd_probe_context *probe, const struct hd_turn *turn,

@@ -6,6 +6,7 @@
  */
 #include "worker/hang.h"
 
+#include "publish/life.h"
 #include "publish/publish.h"
 #include "turn/samples.h"
 #include "worker/blocked.h"
@@ -71,6 +72,7 @@ void hd_hang_open(struct hd_worker *worker, struct hd_turn *turn, const struct h
     }
     hd_publish_open(&worker->publisher, turn);
     hd_host_read_process(worker->probe.proc_fd, &worker->process);
+    hd_life_store_process(worker->process.debugger);
     capture_threads(worker, turn);
     publish(worker, turn, false);
 }

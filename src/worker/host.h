@@ -19,6 +19,7 @@ struct hd_program_facts {
 struct hd_process {
     uint64_t rss_bytes; /* resident memory */
     bool debugger;      /* true: a debugger is attached */
+    struct hd_system_state system;
 };
 
 /* Fills *facts; call it when the worker starts. Also stores the program's name in the record, because settle

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "os/descriptor_table.h"
+#include "publish/life.h"
 #include "publish/publish.h"
 #include "publish/spool_failure.h"
 #include "watch/follow.h"
@@ -114,6 +115,7 @@ static void start(struct hd_worker *worker) {
         runtime[0] == '/' ? hd_os.open_at(AT_FDCWD, runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
     follow_early(worker);
     open_spool(&worker->publisher);
+    hd_life_start(&worker->publisher);
 }
 
 /* ---- recognition ------------------------------------------------------------------------------ */
@@ -257,6 +259,7 @@ static bool handle_all(struct hd_worker *worker) {
 static void finish(struct hd_worker *worker) {
     struct hd_channel *channel = &worker->run->channel;
     hd_publish_session(&worker->publisher);
+    hd_life_end();
     hd_spool_close(&worker->publisher.spool);
     atomic_store_explicit(&channel->stop.worker_done, 1, memory_order_release);
     hd_os.futex_wake((uint32_t *)&channel->stop.worker_done, INT32_MAX, false);

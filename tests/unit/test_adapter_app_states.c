@@ -5,6 +5,7 @@
  * sources: src/adapter/darwin/app_state.c
  * sources: src/adapter/darwin/app_states.c
  * sources: src/adapter/darwin/frameworks.c
+ * sources: src/os/darwin/thermal_state.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +26,7 @@
 #include "library.h"
 #include "os/darwin/mach.h"
 #include "os/darwin/system_values.h"
+#include "os/darwin/thermal_state.h"
 #include "watch/watching.h"
 
 #define NAMES 64
@@ -42,7 +44,7 @@ static struct {
     const char *prefix; /* of the notifications whose framework the process has; NULL: none */
     bool extension, debugger, has_objc;
     int32_t role;
-    long app_state;
+    long app_state, heat;
 } apple;
 
 struct hd_mach_calls hd_mach;
@@ -132,6 +134,14 @@ static void *selector(const char *name) {
 
 static void *send(void *object, void *message) {
     assert_non_null(object);
+    if (strcmp(object, "NSProcessInfo") == 0) {
+        assert_string_equal(message, "processInfo");
+        return "the process";
+    }
+    if (strcmp(object, "the process") == 0) {
+        assert_string_equal(message, "thermalState");
+        return (void *)apple.heat;
+    }
     assert_string_equal(message, "applicationState");
     return (void *)apple.app_state;
 }
@@ -361,6 +371,25 @@ static void a_launch_of_appkit_has_a_report(void **state) {
     assert_report("launch", "launch");
 }
 
+static int begin_foundation(void **state) {
+    (void)state;
+    return begin_of("NS");
+}
+
+static void the_heat_is_followed(void **state) {
+    (void)state;
+    assert_null(hd_thermal_state_word());
+    apple.heat = 2;
+    assert_int_equal(hangdog_app_follow(), 0);
+    assert_string_equal(hd_thermal_state_word(), "serious");
+    apple.heat = 0;
+    post("NSProcessInfoThermalStateDidChangeNotification", NULL);
+    assert_string_equal(hd_thermal_state_word(), "nominal");
+    apple.heat = 4; /* a word of later systems */
+    post("NSProcessInfoThermalStateDidChangeNotification", NULL);
+    assert_null(hd_thermal_state_word());
+}
+
 /* The system ends a program that is slower, so each report comes earlier than that. */
 static void thresholds_are_below_the_systems_limits(void **state) {
     static const uint64_t limits_s[HANGDOG_STATES] = {
@@ -395,6 +424,7 @@ int main(void) {
         UIKIT(the_end_of_a_launch_may_be_in_the_background),
         APPKIT(a_launch_of_appkit_has_a_report),
         UIKIT(thresholds_are_below_the_systems_limits),
+        cmocka_unit_test_setup_teardown(the_heat_is_followed, begin_foundation, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

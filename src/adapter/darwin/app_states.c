@@ -9,6 +9,7 @@
 #include "hangdog/apple.h"
 #include "os/darwin/mach.h"
 #include "os/darwin/system_values.h"
+#include "os/darwin/thermal_state.h"
 #include "os/environment.h"
 
 #define DELIVER_IMMEDIATELY 4 /* CFNotificationSuspensionBehaviorDeliverImmediately */
@@ -93,6 +94,28 @@ static void on_notification(void *center, void *observer, const void *name, cons
     }
 }
 
+/* The notification of a change comes on any thread. Its name is the observer, too. */
+static const char thermal_change[] = "NSProcessInfoThermalStateDidChangeNotification";
+
+static void on_thermal_change(void *center, void *observer, const void *name, const void *object,
+                              const void *info) {
+    (void)center, (void)observer, (void)name, (void)object, (void)info;
+    void *type = hd_frameworks.objc.class_named("NSProcessInfo");
+    if (type != NULL) {
+        void *process = hd_frameworks.objc.send(type, hd_frameworks.objc.selector("processInfo"));
+        hd_thermal_state_store(number_of(process, "thermalState"));
+    }
+}
+
+static void follow_thermal_state(void *center) {
+    const void *name = hd_frameworks_have_objc() ? hd_frameworks.constant(thermal_change) : NULL;
+    if (name != NULL) {
+        hd_frameworks.cf.add_observer(center, thermal_change, on_thermal_change, name, NULL,
+                                      DELIVER_IMMEDIATELY);
+        on_thermal_change(NULL, NULL, NULL, NULL, NULL);
+    }
+}
+
 static bool is_extension(void) {
     const struct hd_cf_calls *c = &hd_frameworks.cf;
     if (c->main_bundle == NULL || c->bundle_value == NULL || c->new_text == NULL || c->release == NULL) {
@@ -137,6 +160,7 @@ int hangdog_app_follow(void) {
         return -ENOENT;
     }
     own.follows = true;
+    follow_thermal_state(center);
     bool background = starts_in_background();
     if (background) {
         hangdog_set_state(hd_app_state_of_app(&own.app, HD_APP_BACKGROUND));
@@ -157,4 +181,5 @@ void hangdog_app_unfollow(void) {
     for (unsigned i = 0; i < ROWS; i++) {
         c->remove_observer(center, &rows[i]);
     }
+    c->remove_observer(center, thermal_change);
 }

@@ -11,4 +11,11 @@
 #define HD_PAGE_BYTES 4096u
 #endif
 
+/* Where a process may have no runner, its record is a mapped file, so it has memory of its own. */
+#if defined(__APPLE__)
+#define HD_RECORD_ALIGN 16384u
+#else
+#define HD_RECORD_ALIGN 64u
+#endif
+
 #endif

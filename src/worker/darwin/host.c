@@ -8,7 +8,9 @@
 
 #include "base/text.h"
 #include "os/darwin/mach.h"
+#include "os/darwin/system_state.h"
 #include "os/darwin/system_values.h"
+#include "os/darwin/thermal_state.h"
 
 static const char *or_null(const char *text) {
     return text[0] != '\0' ? text : NULL;
@@ -17,8 +19,12 @@ static const char *or_null(const char *text) {
 void hd_host_read_process(int proc_fd, struct hd_process *process) {
     struct hd_mach_task task;
     (void)proc_fd;
-    process->rss_bytes = hd_mach.task(&task) == 0 ? task.footprint_bytes : 0;
+    int rc = hd_mach.task(&task);
+    process->rss_bytes = rc == 0 ? task.footprint_bytes : 0;
     process->debugger = hd_system_has_debugger();
+    process->system = (struct hd_system_state){.role = rc == 0 ? hd_system_role(task.role) : NULL,
+                                               .memory_pressure = hd_system_memory_pressure(),
+                                               .thermal_state = hd_thermal_state_word()};
 }
 
 /* The name of the system, its version and its build: "macOS 14.1 (23B74)". */
