@@ -381,6 +381,10 @@ static void names_the_file_of_a_call(void **state) {
     struct hd_capture c = at_call(408, 3, 0, 0);
     assert_true(hd_probe_file(ctx, hd_thread_id_self(), &c, path));
     assert_string_equal(path, "session.db");
+    read_call(HD_DARWIN_FCNTL, OWN_CODE, 3, 51, 0); /* F_FULLFSYNC */
+    assert_cause(HD_CAUSE_DISK, "waited for the disk: fcntl of session.db");
+    read_call(HD_DARWIN_FCNTL_NOCANCEL, OWN_CODE, 3, 9, 0); /* F_SETLKW */
+    assert_cause(HD_CAUSE_LOCK, "waited for a file lock in fcntl on session.db");
     put(MEMORY + 0x100, "/Volumes/Server/plan.txt", 25);
     read_call(5, OWN_CODE, MEMORY + 0x100, 0, 0);
     assert_cause(HD_CAUSE_DISK, "waited for the disk: open of plan.txt");

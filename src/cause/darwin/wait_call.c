@@ -75,6 +75,20 @@ static int32_t find_by_name(struct hd_probe_context *ctx, uint64_t pc) {
     return named ? hd_syscall_of_stub(name) : HD_SYSCALL_NONE;
 }
 
+/* Distinguishes the calls of fcntl by their command. Only the commands that take a lock wait for one. */
+static int32_t refine(int32_t nr, const struct hd_capture *c) {
+    enum {
+        SETLK = 8,
+        SETLKW_TIMEOUT = 10,
+        OFD_SETLK = 90,
+        OFD_SETLKW_TIMEOUT = 93
+    };
+    uint32_t command = (uint32_t)c->syscall_args[1];
+    bool lock = (command >= SETLK && command <= SETLKW_TIMEOUT) ||
+                (command >= OFD_SETLK && command <= OFD_SETLKW_TIMEOUT);
+    return hd_syscall_cancellable(nr) == HD_DARWIN_FCNTL && !lock ? HD_DARWIN_FCNTL_DISK : nr;
+}
+
 int32_t hd_wait_call_find(struct hd_probe_context *ctx, const struct hd_capture *c) {
     uint8_t code[HD_WAIT_CODE_BYTES];
     int32_t nr;
@@ -94,5 +108,6 @@ int32_t hd_wait_call_find(struct hd_probe_context *ctx, const struct hd_capture 
         return HD_SYSCALL_NONE;
     }
     nr = nr != HD_SYSCALL_NONE ? nr : c->syscall_nr;
-    return nr != HD_SYSCALL_NONE ? nr : find_by_name(ctx, c->regs.pc);
+    nr = nr != HD_SYSCALL_NONE ? nr : find_by_name(ctx, c->regs.pc);
+    return refine(nr, c);
 }

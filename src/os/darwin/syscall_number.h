@@ -32,6 +32,9 @@ enum hd_darwin_call {
     HD_DARWIN_SEM_WAIT_NOCANCEL = 420,
     HD_DARWIN_ULOCK_WAIT = 515,
     HD_DARWIN_ULOCK_WAIT2 = 544,
+    /* No number of the kernel: an fcntl that waits for a file's disk, such as F_FULLFSYNC, and for no lock.
+     */
+    HD_DARWIN_FCNTL_DISK = 10092,
 };
 
 /* Returns the number of the call that the function `stub` of libsystem_kernel makes, such as

@@ -191,6 +191,7 @@ static const struct {
     CALL(LOCK, HD_DARWIN_SEM_WAIT, HD_DARWIN_SEM_WAIT_NOCANCEL, sem_wait),
     CALL(LOCK, HD_DARWIN_FLOCK, 0, flock),
     CALL(LOCK, HD_DARWIN_FCNTL, HD_DARWIN_FCNTL_NOCANCEL, fcntl),
+    CALL(FILE, HD_DARWIN_FCNTL_DISK, 0, fcntl),
     CALL(LOCK, 256, 0, semop),
 
     /* memory */
