@@ -49,6 +49,11 @@ if(NOT HANGDOG_APPLE_TARGET MATCHES ios)
   target_link_options(apple-check PRIVATE -Wl,-dead_strip)
   target_link_libraries(apple-check PRIVATE hangdog-static "-framework CoreFoundation")
 
+  # The loader has no CFRunLoop.
+  add_executable(apple-check-threads ${check_sources})
+  target_compile_definitions(apple-check-threads PRIVATE CHECK_WITHOUT_LOOPS)
+  target_link_libraries(apple-check-threads PRIVATE hangdog-static)
+
   # The programs that the loader runs on Linux: a Mac runs them too. Those left out need fakes of frameworks or of the loader.
   hd_sources(subjects tests/apple/subjects/*.c)
   list(FILTER subjects EXCLUDE REGEX "/(plugin|cfrunloop|faults|adapter|frameworks)\\.c$")

@@ -28,6 +28,9 @@ void check_function(const char *name, void (*function)(void));
 void check_work(int ms);
 void check_sleep(int ms);
 
+/* Calls a function again and again, for so many milliseconds. */
+void check_repeat(int ms, void (*function)(void));
+
 /* Runs a turn of `work` on the calling thread's loop, which waits before and afterwards. */
 void check_turn(hangdog_loop *loop, void (*work)(void));
 

@@ -3,7 +3,7 @@
 // none.
 #include "check.h"
 
-#ifdef __APPLE__
+#if defined(__APPLE__) && !defined(CHECK_WITHOUT_LOOPS)
 
 #include <CoreFoundation/CFRunLoop.h>
 #include <dlfcn.h>

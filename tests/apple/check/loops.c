@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Scenarios of a CFRunLoop. Elsewhere there are none.
+// Scenarios of a CFRunLoop. Where there is none, they are left out.
 #include "check.h"
 
-#ifdef __APPLE__
+#if defined(__APPLE__) && !defined(CHECK_WITHOUT_LOOPS)
 
 #include <CoreFoundation/CFRunLoop.h>
 #include <dispatch/dispatch.h>

@@ -33,20 +33,20 @@ NOINLINE static void take_lock(void) {
     sink++;
 }
 
-/* The stack's owner has malloc's lock in most samples. */
-NOINLINE static void allocate(void) {
-    for (int i = 0; i < CHECK_HANG_MS; i++) {
-        void *blocks[64];
-        for (int round = 0; round < 200; round++) {
-            for (unsigned k = 0; k < 64; k++) {
-                blocks[k] = malloc(16 + 64 * k);
-            }
-            for (unsigned k = 0; k < 64; k++) {
-                free(blocks[k]);
-            }
-        }
+NOINLINE static void allocate_and_free(void) {
+    void *blocks[64];
+    for (unsigned k = 0; k < 64; k++) {
+        blocks[k] = malloc(16 + 64 * k);
     }
-    check_work(CHECK_HANG_MS);
+    for (unsigned k = 0; k < 64; k++) {
+        free(blocks[k]);
+    }
+    sink++;
+}
+
+/* The thread has malloc's lock in many samples. */
+NOINLINE static void allocate(void) {
+    check_repeat(CHECK_HANG_MS, allocate_and_free);
     sink++;
 }
 
