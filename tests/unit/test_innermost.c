@@ -152,7 +152,7 @@ static void arm_recursion(void **state) {
 /* With an authentication code in the stored x30. */
 static void arm_signed_return(void **state) {
     (void)state;
-    arm_at(5, RA | UINT64_C(0x5a5a) << 48);
+    arm_at(5, RA | UINT64_C(0x15a5b) << 47);
     assert_int_equal(hd_innermost_aarch64(&in, &next), HD_INNERMOST_CALLER);
     expect_caller(29, 19, X19);
 }

@@ -21,11 +21,11 @@
 
 #define FP 29u
 #define LR 30u
-#define CALLEE_SAVED (UINT64_C(0x7ff) << 19) /* x19 to x29 */
-#define RUN_MAX 48u                          /* instructions to `ret` */
-#define PROLOGUE_MAX 256u                    /* instructions from the function's start */
-#define WAYS_MAX 8u                          /* branches of which the target is not reached yet */
-#define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
+#define CALLEE_SAVED (UINT64_C(0x7ff) << 19)   /* x19 to x29 */
+#define RUN_MAX 48u                            /* instructions to `ret` */
+#define PROLOGUE_MAX 256u                      /* instructions from the function's start */
+#define WAYS_MAX 8u                            /* branches of which the target is not reached yet */
+#define ADDRESS_MASK ((UINT64_C(1) << 47) - 1) /* the bits above may be an authentication code */
 
 static uint64_t strip(uint64_t address) {
     return address & ADDRESS_MASK;
@@ -340,7 +340,7 @@ static bool caller_of(const struct hd_innermost *in, const struct prologue *p, s
 /* True if the function has no frame now, so that x30 has its return address. */
 static bool is_frameless_now(const struct hd_innermost *in) {
     uint64_t ra = strip(in->regs->r[LR]), record[2], target;
-    if (lies_in(in, ra)) {
+    if (lies_in(in, ra) || in->stop == 0) { /* a call of this function may have stored x30 */
         return false;
     }
     if (hd_stack_read(in->stack, strip(in->regs->r[FP]), record, sizeof record) && strip(record[1]) == ra) {

@@ -70,7 +70,10 @@ static uint8_t innermost(struct hd_walker *w) {
     int answer = HD_ARCH_MACHO_CPU == HD_MACHO_CPU_ARM64 ? hd_innermost_aarch64(&in, &next)
                                                          : hd_innermost_x86_64(&in, &next);
     if (answer == HD_INNERMOST_RULE) {
-        return in.kind == HD_COMPACT_NULL && in.start != 0 ? by_record(w) : HD_STEP_BY_RULE;
+        /* On arm64 x30 of a function with unknown bounds may be from an earlier call. */
+        bool has_record =
+            in.kind == HD_COMPACT_NULL && (in.start != 0 || HD_ARCH_MACHO_CPU == HD_MACHO_CPU_ARM64);
+        return has_record ? by_record(w) : HD_STEP_BY_RULE;
     }
     if (next.sp < w->regs.sp) {
         return HD_STOP_NO_PROGRESS;
