@@ -17,6 +17,7 @@
 #include "os/os.h"
 
 #define POLL_NS (1 * HD_NS_PER_MS)
+#define SIGNAL_TRIES 8u
 
 enum {
     FREE = 0,
@@ -112,6 +113,12 @@ int hd_wait_until_woken(uint32_t *word, uint32_t expected, uint64_t until_ns, bo
     return (last & STATES) == WOKEN && rc != -EAGAIN ? 0 : rc;
 }
 
+/* Signals again if the system refuses: no other waker signals this waiter, which would sleep for ever. */
+static void signal_waiter(hd_port semaphore) {
+    for (unsigned i = 0; i < SIGNAL_TRIES && hd_mach.semaphore_signal(semaphore) != 0; i++) {
+    }
+}
+
 int hd_wait_wake(uint32_t *word, int count, bool shared) {
     uint64_t waits = (uint64_t)(uintptr_t)word | WAITS;
     int woken = 0;
@@ -122,7 +129,7 @@ int hd_wait_wake(uint32_t *word, int count, bool shared) {
         hd_port semaphore = atomic_load(&table.semaphore[i]);
         if (atomic_load(&table.state[i]) == waits &&
             atomic_compare_exchange_strong(&table.state[i], &state, (uint64_t)(uintptr_t)word | WOKEN)) {
-            (void)hd_mach.semaphore_signal(semaphore);
+            signal_waiter(semaphore);
             woken++;
         }
     }
