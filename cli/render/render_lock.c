@@ -99,6 +99,14 @@ static size_t before_owner(const char *detail, int64_t owner) {
     return before >= n && strncmp(detail + before - n, word, n) == 0 ? before - n : before;
 }
 
+/* Names a lock of a ring: only these kinds store an owner. */
+static const char *name_of(const char *kind) {
+    if (kind == NULL || strcmp(kind, "mutex") == 0) {
+        return "a mutex";
+    }
+    return strcmp(kind, "unfair-lock") == 0 ? "an unfair lock" : "a read-write lock";
+}
+
 char *render_lock(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause"), *ring = json_object_get(cause, "deadlock");
     const char *kind = value_text(cause, "kind"), *detail = value_text(cause, "detail");
@@ -108,7 +116,6 @@ char *render_lock(const struct page *p) {
     size_t bytes;
     bool two = json_array_size(ring) == 2;
     const char *lock = value_text(cause, "lock_kind");
-    bool mutex = lock == NULL || strcmp(lock, "mutex") == 0;
     size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner) : 0;
     if (kind == NULL || (strcmp(kind, "lock") != 0 && strcmp(kind, "gil") != 0) || owner == 0 ||
         thread == NULL || before == 0 || (json_array_size(ring) != 0 && !two)) {
@@ -119,7 +126,7 @@ char *render_lock(const struct page *p) {
         return NULL;
     }
     if (two) {
-        fprintf(out, "deadlock: waits for a %s held by ", mutex ? "mutex" : "read-write lock");
+        fprintf(out, "deadlock: waits for %s held by ", name_of(lock));
     } else {
         fprintf(out, "%.*s", (int)before, detail);
     }
