@@ -7,10 +7,12 @@ import contextlib
 import fcntl
 import functools
 import glob
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SOURCE = os.environ.get("HANGDOG_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -67,7 +69,7 @@ def compile_objects(cpu, folder, sources, headers):
 
 
 def build_stubs(cpu, folder, loader):
-    for which, name in (("kernel", "libsystem_kernel"), ("system", "libSystem.B")):
+    for which, name, place in (("kernel", "libsystem_kernel", "system/"), ("system", "libSystem.B", "")):
         made = os.path.join(folder, name)
         if not older(made + ".dylib", loader):
             continue
@@ -75,7 +77,7 @@ def build_stubs(cpu, folder, loader):
             file.write(run(*RUNNERS[cpu], loader, "--stubs", which))
         run("clang-14", "-target", f"{cpu}-apple-macos12", "-c", made + ".s", "-o", made + ".o")
         run("ld64.lld-14", "-dylib", "-arch", cpu, "-platform_version", "macos", "12.0", "14.0",
-            "-install_name", f"/usr/lib/{name}.dylib", made + ".o", "-o", made + ".dylib")
+            "-install_name", f"/usr/lib/{place}{name}.dylib", made + ".o", "-o", made + ".dylib")
 
 
 @functools.lru_cache(maxsize=None)
@@ -94,8 +96,12 @@ def folder_of(cpu):
     return folder
 
 
+@functools.lru_cache(maxsize=None)
 def library(cpu, name):
     """A file of scripts/build-apple's macOS folder; it is built first."""
+    ready = os.environ.get("HANGDOG_APPLE_LIBRARIES")  # a folder with those of another build
+    if ready:
+        return os.path.join(ready, cpu, name)
     path = os.path.join(SOURCE, "build/apple", f"macos-{cpu}", name)
     with locked():
         run(os.path.join(SOURCE, "scripts/build-apple"), f"macos-{cpu}", cwd=SOURCE)
@@ -129,6 +135,21 @@ def execute(cpu, program, *arguments, folders=(), timeout=60, environment=None):
                           env={**os.environ, **(environment or {})})
 
 
+def reports(spool):
+    """The complete and other reports of a spool, oldest first; `file` is each one's path."""
+    found = []
+    for path in sorted(glob.glob(os.path.join(spool, "*.json"))):
+        with open(path, encoding="utf-8") as file:
+            found.append({**json.load(file), "file": path})
+    return found
+
+
+def shown(report):
+    """What `hangdog show` prints of a report."""
+    return subprocess.run([os.path.join(BUILD, "bin/hangdog"), "show", report["file"]], capture_output=True, text=True, timeout=60,
+                          check=True, env={**os.environ, "TERM": "dumb"}).stdout
+
+
 class AppleTest(unittest.TestCase):
     """A test with a subTest for each CPU."""
 
@@ -138,6 +159,18 @@ class AppleTest(unittest.TestCase):
         for line in done.stdout.splitlines():
             print(f"{cpu}: {line}", file=sys.stderr)
         return done.stdout
+
+    def reports_of(self, cpu, name, *arguments, kind="hang", status=0, built=None, timeout=60):
+        """Runs subjects/NAME.c with the dylib that ships and a spool of its own. Returns its reports of the kind."""
+        shipped = library(cpu, "libhangdog.1.dylib")
+        program = built or linked(cpu, name, shipped)
+        folder = tempfile.TemporaryDirectory(prefix="hangdog-test-")
+        self.addCleanup(folder.cleanup)
+        done = execute(cpu, program, folder.name, *arguments, folders=[os.path.dirname(shipped)], timeout=timeout)
+        self.assertEqual(status, done.returncode, f"{cpu}: {name}\n{done.stdout}{done.stderr}")
+        for line in done.stdout.splitlines():
+            print(f"{cpu}: {line}", file=sys.stderr)
+        return [r for r in reports(folder.name) if r["kind"] in (kind, "too-many-threads" if kind == "hang" else kind)]
 
 
 def main():

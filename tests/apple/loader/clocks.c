@@ -54,6 +54,9 @@ static int fake_clock_gettime(int clock, struct timespec *out) {
 
 static uint64_t fake_clock_gettime_nsec_np(int clock) {
     clockid_t host = clock_of(clock);
+    if (host == CLOCK_PROCESS_CPUTIME_ID) {
+        return thread_all_cpu_ns();
+    }
     return host == -1 ? 0 : read_ns(host);
 }
 
@@ -95,10 +98,10 @@ static int fake_gettimeofday(struct time_of_day *out, void *zone) {
 
 /* Suspensions must not end the sleep: the signal of the host would. */
 static void sleep_until(struct timespec until) {
-    thread_self->blocked++;
+    thread_block();
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
     }
-    thread_self->blocked--;
+    thread_unblock();
 }
 
 static int sleep_ns(uint64_t ns) {

@@ -156,9 +156,9 @@ static int fake_close(int fd) {
 
 /* A call that waits must not end with EINTR because of a suspension; it may because of a program's signal. */
 static long fake_read(int fd, void *to, size_t n) {
-    thread_self->blocked++;
+    thread_block();
     long result = read(fd, to, n);
-    thread_self->blocked--;
+    thread_unblock();
     return errors_of_long(result);
 }
 static long fake_write(int fd, const void *from, size_t n) {

@@ -10,9 +10,11 @@
 #include "thread.h"
 
 #if defined(__x86_64__)
-#define SHOWN 12 /* behind the stub's jump */
+#define SHOWN 12      /* behind the stub's jump */
+#define ENTRY_BYTES 2 /* of the instruction that enters the kernel */
 #else
 #define SHOWN 16
+#define ENTRY_BYTES 4
 #endif
 
 static uint64_t stubs[1024]; /* the address of each import's stub */
@@ -53,6 +55,10 @@ static void check(const struct import *i) {
 
 /* ---- the way in and out ------------------------------------------------------------------- */
 
+static uint64_t shown_pc(const struct import *i, uint64_t stub) {
+    return stub + SHOWN + (import_is_kernel(i) ? ENTRY_BYTES : 0);
+}
+
 static uint64_t stub_of(uint32_t import) {
     if (!stubs[import]) {
         stubs[import] = images_symbol(import_at(import)->name);
@@ -66,7 +72,7 @@ void *gate_enter(struct gate_registers *caller, uint32_t import) {
     if (!t) {
         errx(2, "a thread that the fake kernel does not know calls %s", i->name);
     }
-    caller->pc = stub_of(import) + SHOWN;
+    caller->pc = shown_pc(i, stub_of(import));
 #if defined(__aarch64__)
     if (i->number) {
         caller->general[16] = (uint64_t)(int64_t)i->number;
@@ -108,7 +114,7 @@ void gate_show(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     g->general[3] = d;
     g->general[16] = (uint64_t)(int64_t)i->number;
 #endif
-    g->pc = stub + SHOWN;
+    g->pc = shown_pc(i, stub);
 }
 
 /* ---- for tests ---------------------------------------------------------------------------- */

@@ -121,6 +121,9 @@ void image_map(struct image *image, const char *path) {
                    image->need_count < IMAGE_NEEDS) {
             const struct macho_dylib *d = (const void *)c;
             image->needs[image->need_count++] = (const char *)d + d->name;
+        } else if (c->kind == LC_ID_DYLIB) {
+            const char *id = (const char *)c + ((const struct macho_dylib *)(const void *)c)->name;
+            image->shown = strncmp(id, "/usr/lib/", 9) == 0 ? id : NULL;
         } else if (c->kind == (uint32_t)LC_MAIN) {
             image->entry = (uint64_t)image->base + ((const struct macho_entry *)(const void *)c)->offset;
         }

@@ -15,9 +15,10 @@
 
 struct image {
     char path[512];
-    const char *name; /* the path's last part */
-    uint8_t *base;    /* the header in memory */
-    uint64_t span;    /* bytes from `base` */
+    const char *shown; /* the path that dyld's list has: for a system library the install name */
+    const char *name;  /* the path's last part */
+    uint8_t *base;     /* the header in memory */
+    uint64_t span;     /* bytes from `base` */
     uint64_t slide;
     uint64_t text_lo, text_hi; /* __TEXT in memory */
     uint64_t segment[IMAGE_SEGMENTS];

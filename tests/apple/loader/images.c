@@ -92,7 +92,8 @@ static void show_list(void) {
     atomic_store((_Atomic(const void *) *)&infos.images, NULL);
     for (int i = 0; i < used; i++) {
         if (all[i].base) {
-            shown[side][n++] = (struct shown_image){all[i].base, all[i].path, 0};
+            shown[side][n++] =
+                (struct shown_image){all[i].base, all[i].shown ? all[i].shown : all[i].path, 0};
         }
     }
     infos.count = n;

@@ -46,15 +46,20 @@ const struct import *import_find(const char *name) {
     return NULL;
 }
 
-/* The shown pc of a suspended caller lies behind the jump: gate_enter knows by how much. */
+bool import_is_kernel(const struct import *i) {
+    return i->kind == IMPORT_KERNEL || i->kind == IMPORT_SUSPENDED;
+}
+
+/* The instruction that enters the kernel is never run: a suspended caller shows the address after it. */
 static void write_stub(FILE *out, const struct import *i, uint32_t index) {
     fprintf(out, "    .globl %s\n    .p2align 4\n%s:\n    .cfi_startproc\n", i->name, i->name);
 #if defined(__x86_64__)
-    fprintf(out, "    movl $%u, %%r11d\n    jmpq *_fake_gate(%%rip)\n    retq\n", index);
+    fprintf(out, "    movl $%u, %%r11d\n    jmpq *_fake_gate(%%rip)\n%s    retq\n", index,
+            import_is_kernel(i) ? "    syscall\n" : "");
 #else
     fprintf(out, "    mov w17, #%u\n    adrp x16, _fake_gate@PAGE\n    ldr x16, [x16, _fake_gate@PAGEOFF]\n",
             index);
-    fprintf(out, "    br x16\n    ret\n");
+    fprintf(out, "    br x16\n%s    ret\n", import_is_kernel(i) ? "    svc #0x80\n" : "");
 #endif
     fprintf(out, "    .cfi_endproc\n");
 }
@@ -80,8 +85,7 @@ void import_write_stubs(FILE *out, bool kernel) {
     fprintf(out, "    .section __TEXT,__text,regular,pure_instructions\n");
     for (uint32_t n = 0; n < import_count(); n++) {
         const struct import *i = import_at(n);
-        bool of_kernel = i->kind == IMPORT_KERNEL || i->kind == IMPORT_SUSPENDED;
-        if (i->kind != IMPORT_DATA && i->kind != IMPORT_CODE && of_kernel == kernel) {
+        if (i->kind != IMPORT_DATA && i->kind != IMPORT_CODE && import_is_kernel(i) == kernel) {
             write_stub(out, i, n);
         }
     }

@@ -48,6 +48,9 @@ const struct import *import_at(uint32_t index);
 /* NULL: none has this name, which has the underscore. */
 const struct import *import_find(const char *name);
 
+/* Whether the stub is one of libsystem_kernel. */
+bool import_is_kernel(const struct import *i);
+
 /* Writes the assembly of a system library's stubs; `kernel` of libsystem_kernel, else of libSystem. */
 void import_write_stubs(FILE *out, bool kernel);
 

@@ -14,13 +14,6 @@
 #include "import.h"
 #include "thread.h"
 
-static void block(void) {
-    thread_self->blocked++;
-}
-static void unblock(void) {
-    thread_self->blocked--;
-}
-
 /* ---- os_unfair_lock: the owner's port; bit 0 is clear while a thread waits ----------------- */
 
 #define UL_UNFAIR_LOCK 2
@@ -32,9 +25,9 @@ static void fake_unfair_lock(_Atomic uint32_t *word) {
         uint32_t waits = seen & ~1u;
         if (seen == waits || atomic_compare_exchange_strong(word, &seen, waits)) {
             gate_show("___ulock_wait", ULF_NO_ERRNO | 0x10000 | UL_UNFAIR_LOCK, (uint64_t)word, waits, 0);
-            block();
+            thread_block();
             futex_wait(word, waits, NULL);
-            unblock();
+            thread_unblock();
         }
         seen = 0;
     }
@@ -55,9 +48,9 @@ static bool fake_unfair_trylock(_Atomic uint32_t *word) {
 static int fake_ulock_wait(uint32_t operation, _Atomic uint32_t *word, uint64_t value, uint32_t us) {
     (void)operation;
     struct timespec until = clocks_after(us * 1000ull);
-    block();
+    thread_block();
     futex_wait(word, (uint32_t)value, us ? &until : NULL);
-    unblock();
+    thread_unblock();
     return 0;
 }
 
@@ -95,9 +88,9 @@ static int fake_mutex_lock(struct mutex *m) {
     if (!atomic_compare_exchange_strong(&m->sequence, &unlocked, 1)) {
         while (atomic_exchange(&m->sequence, 2) != 0) {
             gate_show("___psynch_mutexwait", (uint64_t)m, 0x300, 0, m->owner);
-            block();
+            thread_block();
             futex_wait(&m->sequence, 2, NULL);
-            unblock();
+            thread_unblock();
         }
     }
     m->owner = thread_self->id;
@@ -160,9 +153,9 @@ static int wait(struct condition *c, struct mutex *m, const struct timespec *unt
     uint32_t sequence = c->sequence;
     fake_mutex_unlock(m);
     gate_show("___psynch_cvwait", (uint64_t)c, sequence, 0, (uint64_t)m);
-    block();
+    thread_block();
     futex_wait(&c->sequence, sequence, until);
-    unblock();
+    thread_unblock();
     bool late = until && c->sequence == sequence;
     fake_mutex_lock(m);
     return late ? errors_darwin(ETIMEDOUT) : 0;

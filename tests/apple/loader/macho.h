@@ -16,6 +16,7 @@ enum { /* load commands */
     LC_SEGMENT_64 = 0x19,
     LC_SYMTAB = 0x2,
     LC_LOAD_DYLIB = 0xc,
+    LC_ID_DYLIB = 0xd,
     LC_DYLD_INFO = 0x22,
     LC_DYLD_INFO_ONLY = (int)0x80000022,
     LC_DYLD_CHAINED_FIXUPS = (int)0x80000034,

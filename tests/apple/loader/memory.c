@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,8 +40,39 @@ static int flags_of(int darwin) {
     return flags;
 }
 
+#if defined(__aarch64__)
+#define PAGE 16384ull /* the host's is 4096: code that takes it for Apple's is refused */
+#else
+#define PAGE 4096ull
+#endif
+
+static bool is_aligned(uint64_t value) {
+    return value % PAGE == 0;
+}
+static uint64_t whole(uint64_t bytes) {
+    return (bytes + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* Maps at an address of Apple's alignment. */
+static void *map_anywhere(size_t bytes, int protection, int flags, int fd, int64_t offset) {
+    uint8_t *block = mmap(NULL, bytes + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    uint8_t *at = (uint8_t *)whole((uint64_t)block);
+    if (at > block) {
+        munmap(block, (size_t)(at - block));
+    }
+    if (block + PAGE > at) {
+        munmap(at + bytes, (size_t)(block + PAGE - at));
+    }
+    return mmap(at, bytes, protection, flags | MAP_FIXED, fd, offset);
+}
+
 static void *fake_mmap(void *at, size_t bytes, int protection, int flags, int fd, int64_t offset) {
-    if (flags & ~DARWIN_MAP_KNOWN) {
+    bool fixed = (flags & DARWIN_MAP_FIXED) != 0;
+    if (flags & ~DARWIN_MAP_KNOWN || bytes == 0 || (fixed && !is_aligned((uint64_t)at)) ||
+        (!(flags & DARWIN_MAP_ANON) && !is_aligned((uint64_t)offset))) {
         errors_set(EINVAL);
         return MAP_FAILED;
     }
@@ -48,7 +80,8 @@ static void *fake_mmap(void *at, size_t bytes, int protection, int flags, int fd
         fd = -1; /* Darwin's may be a tag of the memory */
         offset = 0;
     }
-    void *p = mmap(at, bytes, protection, flags_of(flags), fd, offset);
+    void *p = fixed ? mmap(at, whole(bytes), protection, flags_of(flags), fd, offset)
+                    : map_anywhere(whole(bytes), protection, flags_of(flags), fd, offset);
     if (p == MAP_FAILED) {
         errors_set(errno);
     }
@@ -56,11 +89,11 @@ static void *fake_mmap(void *at, size_t bytes, int protection, int flags, int fd
 }
 
 static int fake_munmap(void *at, size_t bytes) {
-    return errors_of(munmap(at, bytes));
+    return is_aligned((uint64_t)at) && bytes ? errors_of(munmap(at, whole(bytes))) : errors_fail(EINVAL);
 }
 
 static int fake_mprotect(void *at, size_t bytes, int protection) {
-    return errors_of(mprotect(at, bytes, protection));
+    return is_aligned((uint64_t)at) ? errors_of(mprotect(at, whole(bytes), protection)) : errors_fail(EINVAL);
 }
 
 static int fake_madvise(void *at, size_t bytes, int advice) {
@@ -112,12 +145,12 @@ static void malloc_enter(void) {
         return;
     }
     malloc_waits++;
-    thread_self->blocked++;
+    thread_block();
     do {
         futex_wait(&malloc_lock, unlocked, NULL);
         unlocked = 0;
     } while (!atomic_compare_exchange_strong(&malloc_lock, &unlocked, thread_self->port));
-    thread_self->blocked--;
+    thread_unblock();
 }
 
 static void malloc_leave(void) {
@@ -188,9 +221,9 @@ static int fake_malloc_waits(void) {
 }
 
 static int fake_getpagesize(void) {
-    return 16384;
+    return PAGE;
 }
-static uint64_t page_size = 16384;
+static uint64_t page_size = PAGE;
 
 const struct import imports_of_memory[] = {
     KERNEL("mmap", fake_mmap, 197),

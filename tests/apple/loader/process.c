@@ -50,22 +50,44 @@ static char ***fake_environ(void) {
     return &environ;
 }
 
+static uint64_t fork_handlers[AT_EXIT][3]; /* before, in the parent, in the child */
+static _Atomic int fork_handler_count;
+
+static int fake_atfork(uint64_t before, uint64_t parent, uint64_t child) {
+    int i = fork_handler_count++;
+    fork_handlers[i][0] = before;
+    fork_handlers[i][1] = parent;
+    fork_handlers[i][2] = child;
+    return 0;
+}
+
+static void run_fork_handlers(int which) {
+    for (int i = 0; i < fork_handler_count; i++) {
+        int at = which == 0 ? fork_handler_count - 1 - i : i;
+        if (fork_handlers[at][which]) {
+            gate_call_darwin(fork_handlers[at][which], 0, 0, 0, images_symbol("start"));
+        }
+    }
+}
+
 static int fake_fork(void) {
+    run_fork_handlers(0);
     int pid = fork();
     if (pid == 0) {
-        thread_self->tid = (int)getpid();
+        thread_forked();
     }
+    run_fork_handlers(pid == 0 ? 2 : 1);
     return errors_of(pid);
 }
 
 static int fake_wait4(int pid, int *status, int options, void *usage) {
     int value = 0, result;
     (void)usage;
-    thread_self->blocked++;
+    thread_block();
     do {
         result = waitpid(pid, &value, options & 1 ? WNOHANG : 0);
     } while (result < 0 && errno == EINTR);
-    thread_self->blocked--;
+    thread_unblock();
     if (status) {
         *status = value; /* exit codes are the same; signals have the host's number */
     }
@@ -78,11 +100,11 @@ static int fake_waitpid(int pid, int *status, int options) {
 
 static int fake_poll(struct pollfd *fds, unsigned n, int ms) {
     int result;
-    thread_self->blocked++;
+    thread_block();
     do {
         result = poll(fds, n, ms);
     } while (result < 0 && errno == EINTR);
-    thread_self->blocked--;
+    thread_unblock();
     return errors_of(result);
 }
 
@@ -138,6 +160,7 @@ const struct import imports_of_process[] = {
     LIBRARY("getprogname", fake_progname),
     LIBRARY("sched_yield", sched_yield),
     KERNEL("fork", fake_fork, 2),
+    LIBRARY("pthread_atfork", fake_atfork),
     KERNEL("wait4", fake_wait4, 7),
     LIBRARY("waitpid", fake_waitpid),
     KERNEL("poll", fake_poll, 230),

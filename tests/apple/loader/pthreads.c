@@ -131,10 +131,10 @@ static int fake_create(struct thread **out, const struct attributes *a, uint64_t
 }
 
 static int fake_join(struct thread *t, uint64_t *result) {
-    thread_self->blocked++;
+    thread_block();
     gate_show("___ulock_wait", 0x1000001, (uint64_t)t, 0, 0);
     int error = pthread_join(t->host, NULL);
-    thread_self->blocked--;
+    thread_unblock();
     if (result) {
         *result = t->result;
     }
@@ -257,7 +257,6 @@ const struct import imports_of_pthread[] = {
     LIBRARY("pthread_set_qos_class_self_np", fake_nothing),
     LIBRARY("pthread_attr_set_qos_class_np", fake_nothing),
     LIBRARY("pthread_setcancelstate", fake_nothing),
-    LIBRARY("pthread_atfork", fake_nothing),
     LIBRARY("pthread_kill", fake_kill),
     LIBRARY("pthread_introspection_hook_install", fake_hook_install),
     LIBRARY("pthread_attr_init", fake_attr_init),

@@ -71,7 +71,7 @@ static int wait_until(uint32_t name, const struct timespec *until) {
         return KERN_INVALID_ARGUMENT;
     }
     int result = KERN_SUCCESS;
-    thread_self->blocked++;
+    thread_block();
     while (!take(s)) {
         if (s->count & 1u << 31) {
             result = KERN_TERMINATED;
@@ -84,7 +84,7 @@ static int wait_until(uint32_t name, const struct timespec *until) {
         }
         futex_wait(&s->count, 0, until);
     }
-    thread_self->blocked--;
+    thread_unblock();
     return result;
 }
 

@@ -62,6 +62,8 @@ const struct import imports_of_string[] = {
     LIBRARY("strchr", strchr),
     LIBRARY("strrchr", strrchr),
     LIBRARY("strstr", strstr),
+    LIBRARY("strspn", strspn),
+    LIBRARY("strcspn", strcspn),
     LIBRARY("strcpy", strcpy),
     LIBRARY("strncpy", strncpy),
     LIBRARY("strlcpy", fake_strlcpy),

@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "clocks.h"
 #include "images.h"
 #include "mach.h"
 #include "thread.h"
@@ -67,13 +68,13 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     (void)info;
     struct thread *t = thread_self;
     int error = errno;
-    if (t && t->stop_requested && registers_read(t, context)) {
-        t->stopped = 1;
+    uint32_t request = t ? t->stop_requested : 0;
+    if (request && registers_read(t, context)) {
+        t->stopped = request;
         futex_wake(&t->stopped, 1000);
-        while (t->stop_requested) {
-            futex_wait(&t->stopped, 1, NULL);
+        while (t->stop_requested == request) {
+            futex_wait(&t->stop_requested, request, NULL);
         }
-        t->stopped = 0;
     }
     errno = error;
 }
@@ -84,30 +85,36 @@ void thread_suspend_install(void) {
     sigaction(SIGNAL, &action, NULL);
 }
 
+/* Each suspension has a number, so that a late signal of an earlier one does no harm. */
 static int stop(struct thread *t) {
-    t->stop_requested = 1;
-    while (!t->stopped) {
+    static _Atomic uint32_t last;
+    uint32_t request = ++last;
+    t->stop_requested = request;
+    if (t->blocked && t->depth > 0 && t->depth <= THREAD_DEPTH) {
+        /* A blocked thread cannot leave its wait (thread_unblock), so no signal is needed. */
+        registers_of_gate(&t->registers, t->frames[t->depth - 1]);
+        return KERN_SUCCESS;
+    }
+    while (t->stopped != request) {
         if (t->life == THREAD_ENDED || syscall(SYS_tgkill, getpid(), t->tid, SIGNAL) != 0) {
             t->stop_requested = 0;
             return KERN_TERMINATED;
         }
-        for (int i = 0; i < 50 && !t->stopped; i++) {
-            struct timespec nap = {0, i < 5 ? 1000 : 20000};
-            nanosleep(&nap, NULL);
+        struct timespec until = clocks_after(300000);
+        uint32_t seen = t->stopped;
+        if (seen != request) {
+            futex_wait(&t->stopped, seen, &until);
         }
     }
     return KERN_SUCCESS;
 }
 
-/* At return the thread is out of the handler's wait, or will leave it without another signal. */
 static void go_on(struct thread *t) {
-    t->stop_requested = 0;
-    uint32_t waits = 1;
-    atomic_compare_exchange_strong(&t->stopped, &waits, 2); /* ends the handler's wait, which is for 1 */
-    futex_wake(&t->stopped, 1000);
-    while (t->stopped == 2) {
-        sched_yield();
+    if (!t->blocked) {
+        t->runs_since += clocks_uptime_ns() - t->suspended_at;
     }
+    t->stop_requested = 0;
+    futex_wake(&t->stop_requested, 1000);
 }
 
 static void lock(struct thread *t) {
@@ -133,6 +140,7 @@ int thread_suspend(struct thread *t) {
             sched_yield();
         }
         result = stop(t);
+        t->suspended_at = clocks_uptime_ns();
     }
     if (result == KERN_SUCCESS) {
         t->suspend_count++;

@@ -11,12 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clocks.h"
 #include "port.h"
 
 __thread struct thread *thread_self;
 
 static struct thread threads[THREADS];
 static _Atomic int limit;
+static _Atomic uint64_t ended_ns; /* CPU time of threads that have ended */
 static _Atomic uint64_t next_id = 1;
 
 void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *until) {
@@ -80,6 +82,7 @@ void thread_started(struct thread *t) {
     t->tid = (int)syscall(SYS_gettid);
     t->host = pthread_self();
     stack_read(t);
+    t->runs_since = clocks_uptime_ns();
     thread_self = t;
     t->life = THREAD_RUNS;
 }
@@ -91,6 +94,7 @@ struct thread *thread_adopt(void) {
 }
 
 void thread_ended(struct thread *t) {
+    ended_ns += thread_cpu_ns(t);
     t->life = THREAD_ENDED; /* a suspender that is at work sees it */
     while (atomic_exchange(&t->suspend_lock, 1)) {
         sched_yield();
@@ -108,6 +112,16 @@ void thread_ended(struct thread *t) {
     }
 }
 
+void thread_forked(void) {
+    thread_self->tid = (int)syscall(SYS_gettid);
+    for (int i = 0; i < THREADS; i++) {
+        if (&threads[i] != thread_self && threads[i].life != THREAD_FREE) {
+            port_object_ended(threads[i].port);
+            threads[i].life = THREAD_FREE;
+        }
+    }
+}
+
 struct thread *thread_at(int index) {
     return &threads[index];
 }
@@ -121,11 +135,36 @@ struct thread *thread_of_port(uint32_t port) {
     return t && t->port == port ? t : NULL;
 }
 
-uint64_t thread_cpu_ns(const struct thread *t) {
-    struct timespec time;
-    clockid_t clock = (clockid_t)((~(unsigned)t->tid << 3) | 6u);
-    if (clock_gettime(clock, &time) != 0) {
-        return 0;
+void thread_block(void) {
+    struct thread *t = thread_self;
+    if (t->blocked == 0) {
+        t->ran_ns += clocks_uptime_ns() - t->runs_since;
     }
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    t->blocked++;
+}
+
+/* A thread that was suspended in its wait stays in it. */
+void thread_unblock(void) {
+    struct thread *t = thread_self;
+    if (t->blocked == 1) {
+        t->runs_since = clocks_uptime_ns();
+    }
+    t->blocked--;
+    uint32_t request;
+    while (t->blocked == 0 && (request = t->stop_requested) != 0) {
+        futex_wait(&t->stop_requested, request, NULL);
+    }
+}
+
+uint64_t thread_cpu_ns(const struct thread *t) {
+    uint64_t now = clocks_uptime_ns();
+    return t->ran_ns + (t->blocked || now < t->runs_since ? 0 : now - t->runs_since);
+}
+
+uint64_t thread_all_cpu_ns(void) {
+    uint64_t sum = ended_ns;
+    for (int i = 0; i < limit; i++) {
+        sum += threads[i].life == THREAD_RUNS ? thread_cpu_ns(&threads[i]) : 0;
+    }
+    return sum;
 }

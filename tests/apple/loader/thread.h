@@ -46,13 +46,15 @@ struct thread {
     _Atomic int depth;
     _Atomic int in_kernel; /* above 0: the thread has a lock of the fake kernel, so it is suspended later */
     _Atomic int blocked;   /* in a call that waits */
-    int suspends;          /* threads that this one has suspended now */
-    uint64_t fault;        /* the result of a call that was made to fail */
+    uint64_t ran_ns, runs_since; /* CPU time up to the last wait, and the time since which the thread runs */
+    int suspends;                /* threads that this one has suspended now */
+    uint64_t fault;              /* the result of a call that was made to fail */
     /* suspension */
     _Atomic int suspend_lock;
     _Atomic int suspend_count;
-    _Atomic int stop_requested;
-    _Atomic uint32_t stopped; /* a futex */
+    uint64_t suspended_at;
+    _Atomic uint32_t stop_requested; /* the number of the suspension; 0: none. A futex, as the next is */
+    _Atomic uint32_t stopped;        /* the number of the suspension that the thread is in, or was in last */
     struct thread_registers registers;
     /* library */
     uint64_t run, argument, result;
@@ -72,6 +74,8 @@ struct thread *thread_adopt(void);
 struct thread *thread_new(void);
 void thread_started(struct thread *t);
 void thread_ended(struct thread *t);
+/* In a child of fork, which has the calling thread only. */
+void thread_forked(void);
 struct thread *thread_at(int index);
 int thread_limit(void);
 /* NULL: no running or ended thread has this port. */
@@ -86,7 +90,13 @@ void thread_suspend_install(void);
 int thread_suspend(struct thread *t);
 int thread_resume(struct thread *t);
 
-/* CPU time in ns. */
+/* The calling thread starts and ends a wait. Calls nest. */
+void thread_block(void);
+void thread_unblock(void);
+
+/* CPU time in ns, as on a machine with a CPU for each thread: the time in which the thread neither waited nor
+ * was suspended. So a busy host changes no result. thread_all_cpu_ns is the process's. */
+uint64_t thread_all_cpu_ns(void);
 uint64_t thread_cpu_ns(const struct thread *t);
 
 void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *until);

@@ -51,4 +51,15 @@ static inline int port_references(int *names) {
     return count ? count(names) : -1;
 }
 
+/* No call between suspend and resume broke the rule. */
+static inline void check_violations(void) {
+    int (*violations)(const char **) = (int (*)(const char **))fake("fake_violations");
+    const char *names = "";
+    int count = violations ? violations(&names) : 0;
+    if (count != 0) {
+        printf("FAILED: %d calls between suspend and resume:%s\n", count, names);
+        failed_checks++;
+    }
+}
+
 #endif
