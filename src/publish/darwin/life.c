@@ -169,7 +169,7 @@ void hd_life_start(struct hd_publisher *p) {
     struct hd_record *record = p->run->record;
     struct hd_life_values now;
     hd_system_state_start(take_pressure);
-    if (p->spool.dir_fd < 0 || p->app->name == NULL || (uintptr_t)record % LIFE_BYTES != 0) {
+    if (p->spool.dir_fd < 0 || p->app->name == NULL || (uintptr_t)record % HD_PAGE_BYTES != 0) {
         return;
     }
     life_fd = open_file(p);
