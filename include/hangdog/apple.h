@@ -44,6 +44,10 @@ extern "C" {
  */
 HANGDOG_API int hangdog_app_follow(void);
 
+/** Returns not 0 while the followed program launches: until UIKit or AppKit announces the end of the launch.
+ * With hangdog/cfrunloop.h, the loop's waits do not end the launch before. Async-signal-safe. */
+HANGDOG_API int hangdog_app_launches(void);
+
 /** Ends hangdog_app_follow(). The state stays as it is. On the main thread. */
 HANGDOG_API void hangdog_app_unfollow(void);
 
@@ -71,6 +75,10 @@ HANGDOG_API void hangdog_frames_unfollow(void);
 #ifdef HANGDOG_STUB_H
 static inline int hangdog_app_follow(void) {
     return -ENOENT;
+}
+
+static inline int hangdog_app_launches(void) {
+    return 0;
 }
 
 static inline void hangdog_app_unfollow(void) {}

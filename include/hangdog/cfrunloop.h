@@ -21,7 +21,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "hangdog/hangdog.h"
+#include "hangdog/apple.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,8 +38,9 @@ typedef enum hangdog_cfrunloop_exit {
     HANGDOG_CFRUNLOOP_EXIT_IDLE = 2,
 } hangdog_cfrunloop_exit;
 
-/** The number of a loop's exits without a wait after which its launch is over. A game that runs its loop with
- * a timeout of 0 never waits. */
+/** The number of a loop's exits and waits after which its launch is over. A game that runs its loop with a
+ * timeout of 0 never waits. A program that runs no UIApplication or NSApplication never finishes its launch.
+ */
 #define HANGDOG_CFRUNLOOP_PUMPS 100u
 
 /** A watched run loop. Only the functions of this header use the members. */
@@ -48,13 +49,22 @@ typedef struct hangdog_cfrunloop {
     /** The first and the last observer of the common modes, then those of UIKit's initialization mode. */
     CFRunLoopObserverRef observers[4];
     unsigned depth;  /**< The number of runs that are nested in each other now. */
-    unsigned pumped; /**< The number of exits before the first wait. */
+    unsigned pumped; /**< The number of exits and waits during the launch. */
     int launched;    /**< Not 0: the launch is over. */
-    int blocked;     /**< Not 0: the loop waits in the initialization mode. */
+    int blocked;     /**< Not 0: the loop waits, and its launch continues. */
     int exit_idles;  /**< Not 0: the outermost exit makes the loop idle. */
 } hangdog_cfrunloop;
 
 /** @cond */
+/* Linux has CoreFoundation too, but no apps. */
+#ifndef HANGDOG_CFRUNLOOP_APP_LAUNCHES
+#ifdef __APPLE__
+#define HANGDOG_CFRUNLOOP_APP_LAUNCHES() hangdog_app_launches()
+#else
+#define HANGDOG_CFRUNLOOP_APP_LAUNCHES() 0
+#endif
+#endif
+
 /* A mark of AFTER_WAITING ends the launch, and only a wait may do that. So the launch continues here. */
 static inline void hangdog_cfrunloop_turn(hangdog_cfrunloop *watch) {
     if (watch->launched) {
@@ -95,11 +105,21 @@ static inline void hangdog_cfrunloop_first(CFRunLoopObserverRef observer, CFRunL
                                            void *info) {
     hangdog_cfrunloop *watch = (hangdog_cfrunloop *)info;
     (void)observer;
-    if (activity == kCFRunLoopAfterWaiting) {
-        hangdog_mark(watch->loop, HANGDOG_AFTER_WAITING);
-    } else {
+    if (activity != kCFRunLoopAfterWaiting) {
         hangdog_cfrunloop_mark(watch, activity);
+    } else if (watch->blocked) {
+        watch->blocked = 0;
+        hangdog_expect_block_end(watch->loop);
+    } else {
+        hangdog_mark(watch->loop, HANGDOG_AFTER_WAITING);
     }
+}
+
+/* Marks a wait during which the launch continues: a block that the program expects. Such a block ends a turn
+ * but not the launch. */
+static inline void hangdog_cfrunloop_block(hangdog_cfrunloop *watch) {
+    watch->blocked = 1;
+    hangdog_expect_block(watch->loop);
 }
 
 /* Only the last observer may mark the wait: an observer before it may work, or run a nested loop. */
@@ -107,35 +127,24 @@ static inline void hangdog_cfrunloop_last(CFRunLoopObserverRef observer, CFRunLo
                                           void *info) {
     hangdog_cfrunloop *watch = (hangdog_cfrunloop *)info;
     (void)observer;
-    if (activity == kCFRunLoopBeforeWaiting) {
+    if (activity != kCFRunLoopBeforeWaiting) {
+        hangdog_cfrunloop_leave(watch);
+    } else if (!watch->launched && HANGDOG_CFRUNLOOP_APP_LAUNCHES() &&
+               ++watch->pumped < HANGDOG_CFRUNLOOP_PUMPS) {
+        hangdog_cfrunloop_block(watch);
+    } else {
         watch->launched = 1;
         hangdog_mark(watch->loop, HANGDOG_BEFORE_WAITING);
-    } else {
-        hangdog_cfrunloop_leave(watch);
     }
 }
 
-/* In the initialization mode UIKit waits for the system, and the launch continues. So the wait is a block
- * that the program expects, which ends a turn but not the launch. */
-static inline void hangdog_cfrunloop_launch_first(CFRunLoopObserverRef observer, CFRunLoopActivity activity,
-                                                  void *info) {
-    hangdog_cfrunloop *watch = (hangdog_cfrunloop *)info;
-    (void)observer;
-    if (activity != kCFRunLoopAfterWaiting) {
-        hangdog_cfrunloop_mark(watch, activity);
-    } else if (watch->blocked) {
-        watch->blocked = 0;
-        hangdog_expect_block_end(watch->loop);
-    }
-}
-
+/* In the initialization mode UIKit waits for the system, and the launch continues. */
 static inline void hangdog_cfrunloop_launch_last(CFRunLoopObserverRef observer, CFRunLoopActivity activity,
                                                  void *info) {
     hangdog_cfrunloop *watch = (hangdog_cfrunloop *)info;
     (void)observer;
     if (activity == kCFRunLoopBeforeWaiting) {
-        watch->blocked = 1;
-        hangdog_expect_block(watch->loop);
+        hangdog_cfrunloop_block(watch);
     } else {
         hangdog_cfrunloop_leave(watch);
     }
@@ -211,8 +220,7 @@ static inline hangdog_cfrunloop *hangdog_cfrunloop_watch(const char *name, uint6
     hangdog_cfrunloop_observe(watch, 0, hangdog_cfrunloop_first, kCFRunLoopCommonModes);
     hangdog_cfrunloop_observe(watch, 1, hangdog_cfrunloop_last, kCFRunLoopCommonModes);
     if (main_loop) {
-        hangdog_cfrunloop_observe(watch, 2, hangdog_cfrunloop_launch_first,
-                                  CFSTR("UIInitializationRunLoopMode"));
+        hangdog_cfrunloop_observe(watch, 2, hangdog_cfrunloop_first, CFSTR("UIInitializationRunLoopMode"));
         hangdog_cfrunloop_observe(watch, 3, hangdog_cfrunloop_launch_last,
                                   CFSTR("UIInitializationRunLoopMode"));
     }

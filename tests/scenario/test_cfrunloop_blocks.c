@@ -156,6 +156,27 @@ static void the_initialization_mode(void **state) {
     see_block_of_kind("initialization mode", "launch", false, by_initialization_mode);
 }
 
+/* A wait in a common mode before the end of the launch is announced. */
+static void by_launch_of_an_app(void) {
+    hangdog_totals totals = {.size = sizeof totals};
+    app_launches = true;
+    run_for(400);
+    after_ms(10, kCFRunLoopDefaultMode, block_in_timer);
+    run_for(900);
+    nap_ms(50);
+    assert_int_equal(hangdog_stats(&totals), 0);
+    assert_int_equal(totals.launch_ns, 0);
+    app_launches = false;
+    run_for(50);
+    assert_int_equal(hangdog_stats(&totals), 0);
+    assert_true(totals.launch_ns >= 1300 * MS);
+}
+
+static void the_launch_of_an_app(void **state) {
+    (void)state;
+    see_block_of_kind("launch of an app", "launch", false, by_launch_of_an_app);
+}
+
 static void nest_in_launch(CFRunLoopTimerRef timer, void *info) {
     (void)timer, (void)info;
     after_ms(30, kCFRunLoopDefaultMode, block_in_timer);
@@ -187,6 +208,7 @@ int main(void) {
         CASE(a_nested_loop),
         CASE(a_private_mode),
         CASE(the_initialization_mode),
+        CASE(the_launch_of_an_app),
         CASE(a_loop_nested_in_the_launch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,21 @@ static void a_loop_that_never_waits_has_turns(void **state) {
     assert_true(error_ns <= 5 * MS || SANITIZED);
 }
 
+/* A program that follows states, and runs no NSApplication. */
+static void a_launch_without_an_end_is_over_after_some_waits(void **state) {
+    hangdog_totals totals = {.size = sizeof totals};
+    (void)state;
+    app_launches = true;
+    for (unsigned i = 0; i < HANGDOG_CFRUNLOOP_PUMPS; i++) {
+        run_for(1);
+    }
+    app_launches = false;
+    nap_ms(50);
+    assert_int_equal(hangdog_stats(&totals), 0);
+    assert_true(totals.launch_ns > 0);
+    end_without_report();
+}
+
 static void a_turn_allocates_no_memory(void **state) {
     (void)state;
     run_for(20);
@@ -266,6 +281,7 @@ int main(void) {
         CASE(an_idle_initialization_mode_has_no_hang),
         CASE(an_idle_loop_wakes_no_thread),
         CASE(a_loop_that_never_waits_has_turns),
+        CASE(a_launch_without_an_end_is_over_after_some_waits),
         CASE(a_turn_allocates_no_memory),
         CASE(no_observer_is_left),
         CASE(nothing_is_watched_before_the_start),

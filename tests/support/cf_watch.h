@@ -7,6 +7,11 @@
 #define TEST_CF_WATCH_H
 
 #include <CoreFoundation/CFRunLoop.h>
+#include <stdbool.h>
+
+/* In place of hangdog_app_launches(), which Linux has not. */
+static bool app_launches;
+#define HANGDOG_CFRUNLOOP_APP_LAUNCHES() app_launches
 #include <hangdog/cfrunloop.h>
 #include <stdio.h>
 

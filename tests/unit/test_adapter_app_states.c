@@ -207,7 +207,9 @@ static void uikit_has_all_states(void **state) {
     (void)state;
     assert_int_equal(hangdog_app_follow(), 0);
     assert_int_equal(hangdog_app_follow(), -EALREADY);
+    assert_true(hangdog_app_launches());
     expect("UIApplicationDidFinishLaunchingNotification", NULL, HANGDOG_STATE_FOREGROUND);
+    assert_false(hangdog_app_launches());
     expect("UIApplicationDidBecomeActiveNotification", NULL, HANGDOG_STATE_FOREGROUND);
     expect("UIApplicationWillResignActiveNotification", NULL, HANGDOG_STATE_SUSPEND);
     expect("UIApplicationDidEnterBackgroundNotification", NULL, HANGDOG_STATE_BACKGROUND);
@@ -220,7 +222,9 @@ static void uikit_has_all_states(void **state) {
 static void appkit_is_in_the_background_while_hidden(void **state) {
     (void)state;
     assert_int_equal(hangdog_app_follow(), 0);
+    assert_true(hangdog_app_launches());
     expect("NSApplicationDidBecomeActiveNotification", NULL, HANGDOG_STATE_FOREGROUND);
+    assert_false(hangdog_app_launches()); /* the watch may start after the end of the launch */
     expect("NSApplicationDidHideNotification", NULL, HANGDOG_STATE_BACKGROUND);
     expect("NSApplicationWillUnhideNotification", NULL, HANGDOG_STATE_RESUME);
     expect("NSApplicationDidUnhideNotification", NULL, HANGDOG_STATE_FOREGROUND);
@@ -345,6 +349,7 @@ static void a_launch_of_an_extension_has_no_report(void **state) {
     apple.prefix = "NSExtensionHost";
     apple.extension = true;
     launch_slowly();
+    assert_false(hangdog_app_launches());
     spool_expect(&spool, 0);
 }
 

@@ -2,6 +2,7 @@
 #include "adapter/darwin/app_states.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "adapter/darwin/app_state.h"
@@ -42,6 +43,7 @@ static const struct row rows[] = {
     {"NSExtensionHostDidEnterBackgroundNotification", false, HD_APP_BACKGROUND},
     {"NSExtensionHostWillEnterForegroundNotification", false, HD_APP_RETURNS},
     {"NSExtensionHostDidBecomeActiveNotification", false, HD_APP_ACTIVE},
+    {"NSApplicationDidFinishLaunchingNotification", false, HD_APP_LAUNCHED},
     {"NSApplicationDidHideNotification", false, HD_APP_BACKGROUND},
     {"NSApplicationWillUnhideNotification", false, HD_APP_RETURNS},
     {"NSApplicationDidUnhideNotification", false, HD_APP_ACTIVE},
@@ -53,6 +55,7 @@ static const struct row rows[] = {
 static struct {
     struct hd_app_state app;
     bool follows, prewarmed;
+    atomic_bool launches;
 } own;
 
 __attribute__((constructor)) void hd_app_states_note_prewarming(void) {
@@ -85,6 +88,7 @@ static void on_notification(void *center, void *observer, const void *name, cons
                             const void *info) {
     const struct row *row = observer;
     (void)center, (void)name, (void)info;
+    atomic_store_explicit(&own.launches, false, memory_order_relaxed);
     if (row->of_scene) {
         hangdog_set_state(hd_app_state_of_scene(&own.app, (enum hd_app_event)row->event, object));
     } else {
@@ -130,6 +134,11 @@ static bool is_extension(void) {
     return found;
 }
 
+static bool is_app(void) {
+    return hd_frameworks.constant("UIApplicationDidFinishLaunchingNotification") != NULL ||
+           hd_frameworks.constant("NSApplicationDidFinishLaunchingNotification") != NULL;
+}
+
 /* An app of UIKit that the kernel runs as a background task. AppKit has no such launches. */
 static bool starts_in_background(void) {
     struct hd_mach_task task;
@@ -161,14 +170,21 @@ int hangdog_app_follow(void) {
     }
     own.follows = true;
     follow_thermal_state(center);
+    /* an extension has another framework's main function, which announces no end of the launch */
+    bool extension = is_extension();
+    atomic_store_explicit(&own.launches, !extension && is_app(), memory_order_relaxed);
     bool background = starts_in_background();
     if (background) {
         hangdog_set_state(hd_app_state_of_app(&own.app, HD_APP_BACKGROUND));
     }
-    if (background || own.prewarmed || is_extension() || hd_system_has_debugger()) {
+    if (background || own.prewarmed || extension || hd_system_has_debugger()) {
         no_launch_report();
     }
     return 0;
+}
+
+int hangdog_app_launches(void) {
+    return atomic_load_explicit(&own.launches, memory_order_relaxed);
 }
 
 void hangdog_app_unfollow(void) {
@@ -177,6 +193,7 @@ void hangdog_app_unfollow(void) {
         return;
     }
     own.follows = false;
+    atomic_store_explicit(&own.launches, false, memory_order_relaxed);
     void *center = c->local_center();
     for (unsigned i = 0; i < ROWS; i++) {
         c->remove_observer(center, &rows[i]);
