@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Uncaught exceptions of C++ and Objective-C: the crash's report has type and text, from the dylib for macOS in the loader."""
+"""Uncaught exceptions of C++ and Objective-C, and Mach exceptions, from the dylib for macOS in the loader."""
 
 import signal
 
@@ -19,6 +19,16 @@ class Exceptions(AppleTest):
                     said = " ".join(shown(found[0]).split())
                     self.assertIn(text, said)
                     self.assertIn(function, said)
+
+    def test_a_mach_exception_is_stored_and_refused(self):
+        for cpu in CPUS:
+            for where in ((), ("thread",)):
+                with self.subTest(f"{cpu} {where}"):
+                    # 21: the exception was answered and the ports were restored before the program's own handler ran
+                    found = self.reports_of(cpu, "crash", "segv", *where, "mach", kind="crash", status=21)
+                    self.assertEqual(1, len(found))
+                    self.assertEqual(("SIGSEGV", "0x4010"), (found[0]["crash"]["signal"], found[0]["crash"]["address"]))
+                    self.assertIn("read_bad_address", shown(found[0]))
 
 
 if __name__ == "__main__":

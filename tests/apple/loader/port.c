@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "exceptions.h"
 #include "import.h"
 #include "mach.h"
 #include "thread.h"
@@ -72,9 +73,16 @@ void port_release_name(uint32_t name) {
     port_object_ended(name);
 }
 
+void port_drop(uint32_t name) {
+    struct port *p = port_of(name);
+    if (p) {
+        p->references--;
+        free_if_unused(p);
+    }
+}
+
 static int fake_mach_port_mod_refs(uint32_t task, uint32_t name, int right, int delta) {
     (void)task;
-    (void)right;
     struct port *p = port_of(name);
     if (!p) {
         return KERN_INVALID_NAME;
@@ -83,6 +91,10 @@ static int fake_mach_port_mod_refs(uint32_t task, uint32_t name, int right, int 
         return KERN_INVALID_RIGHT;
     }
     p->references += delta;
+    if (right == 1 && p->kind == PORT_RECEIVE) {
+        p->dead = true;
+        exceptions_port_died(name);
+    }
     free_if_unused(p);
     return KERN_SUCCESS;
 }

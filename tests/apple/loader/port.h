@@ -23,6 +23,8 @@ enum port_kind {
 uint32_t port_new(enum port_kind kind, void *object);
 /* Adds a reference; the name itself is the result. */
 uint32_t port_retain(uint32_t name);
+/* Removes a reference. */
+void port_drop(uint32_t name);
 /* The kernel's object of a name; NULL: another kind, or none. */
 void *port_object(uint32_t name, enum port_kind kind);
 /* The object is gone. The name is free once no reference remains. */

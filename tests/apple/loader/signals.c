@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "exceptions.h"
 #include "gate.h"
 #include "images.h"
 #include "import.h"
@@ -145,6 +146,18 @@ static void show_stub(struct mcontext *m) {
 #endif
 }
 
+/* The registers in the gate's order. */
+static void registers_at(struct gate_registers *at, const struct mcontext *m) {
+    memset(at, 0, sizeof *at);
+#if defined(__x86_64__)
+    memcpy(at->general, m->thread, 16 * 8);
+    at->pc = m->thread[16];
+#else
+    memcpy(at->general, m->thread, 32 * 8);
+    at->pc = m->thread[32];
+#endif
+}
+
 static void on_signal(int host, siginfo_t *info, void *context) {
     int number = darwin_of(host), error = errno;
     const struct action a = actions[number];
@@ -160,6 +173,12 @@ static void on_signal(int host, siginfo_t *info, void *context) {
         show_stub(&m);
     }
     bool from_code = info->si_code > 0;
+    struct gate_registers at;
+    registers_at(&at, &m);
+    if (from_code && !shown && exceptions_raise(number, info->si_code, m.fault_address, &at)) {
+        errno = error;
+        return;
+    }
     struct info i = {.number = number,
                      .code = from_code ? info->si_code : 0x10001,
                      .pid = from_code ? 0 : info->si_pid,

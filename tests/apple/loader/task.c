@@ -267,11 +267,6 @@ static int fake_task_policy_get(uint32_t task, uint32_t flavor, int32_t *out, ui
     return KERN_SUCCESS;
 }
 
-/* Mach exceptions: the fake kernel has none. */
-static int fake_refuse(void) {
-    return KERN_FAILURE;
-}
-
 const struct import imports_of_mach[] = {
     {"_thread_suspend", (void *)fake_thread_suspend, IMPORT_KERNEL, 0},
     {"_thread_resume", (void *)fake_thread_resume, IMPORT_SUSPENDED, 0},
@@ -285,10 +280,5 @@ const struct import imports_of_mach[] = {
 const struct import imports_of_task[] = {
     KERNEL("task_info", fake_task_info, 0),
     KERNEL("task_policy_get", fake_task_policy_get, 0),
-    KERNEL("task_swap_exception_ports", fake_refuse, 0),
-    KERNEL("task_set_exception_ports", fake_refuse, 0),
-    KERNEL("mach_port_insert_right", fake_refuse, -21),
-    KERNEL("mach_msg", fake_refuse, -31),
-    LIBRARY("mach_msg_destroy", fake_refuse),
     IMPORT_END,
 };

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A crash by a signal: `segv` or `abort`, on the main thread or on another (`thread`).
+ * A crash by a signal: `segv` or `abort`, on the main thread or on another (`thread`). With `mach` the
+ * library receives Mach exceptions, and a handler of the program ends it after the report.
  */
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "watched.h"
 
@@ -30,10 +34,21 @@ static void *work(void *arg) {
     return arg;
 }
 
+static void end_with_answers(int number) {
+    int is_taken = 1;
+    int (*answered)(int *) = (int (*)(int *))fake("fake_exceptions");
+    _exit(number == SIGSEGV && answered && answered(&is_taken) == 1 && !is_taken ? 21 : 22);
+}
+
 int main(int argc, char **argv) {
     pthread_t thread;
-    hangdog_options o = {.crash = 1};
+    bool mach = !strcmp(argv[argc - 1], "mach");
+    hangdog_options o = {.crash = mach ? 2 : 1};
     how = argv[2];
+    if (mach) {
+        signal(SIGSEGV, end_with_answers);
+        argc--;
+    }
     watched_start("crash", argv[1], &o);
     if (argc > 3) {
         pthread_create(&thread, NULL, work, NULL);
