@@ -7,8 +7,8 @@ import sys
 
 from support_apple import CPUS, RUNNERS, SOURCE, AppleTest, folder_of, library, main
 
-# Causes by a call's name need stubs with the system's own instructions, and a lock's owner the registers of arm64.
-SCENARIOS = ("idle", "hang", "malloc", "images", "threads", "crash")
+# The other programs have tests of their own here. A busy machine leaves no CPU for the scenario `cpu`.
+SCENARIOS = ("idle", "hang", "sleep", "lock", "deadlock", "malloc", "images", "threads", "crash")
 
 
 class Check(AppleTest):
