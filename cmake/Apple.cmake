@@ -37,6 +37,22 @@ target_link_options(hangdog-shared PRIVATE
   -Wl,-application_extension -Wl,-dead_strip "-Wl,-exported_symbol,_hangdog_*")
 target_include_directories(hangdog-shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
+# What `hangdog run` inserts into a program of macOS. It has the library's objects, so that the program needs no other file.
+if(NOT HANGDOG_APPLE_TARGET MATCHES ios)
+  hd_sources(insert_sources preload/darwin/*.c)
+  foreach(name kinds rule set wait_seen)
+    list(APPEND insert_sources src/recognise/${name}.c)
+  endforeach()
+  add_library(hangdog-insert SHARED ${insert_sources} $<TARGET_OBJECTS:hd_core>)
+  set_target_properties(hangdog-insert PROPERTIES LINKER_LANGUAGE C INSTALL_NAME_DIR @rpath BUILD_WITH_INSTALL_NAME_DIR ON)
+  target_include_directories(hangdog-insert PRIVATE ${CMAKE_SOURCE_DIR} include src)
+  if(HANGDOG_APPLE_TARGET)
+    target_include_directories(hangdog-insert PRIVATE tests/support/corefoundation)
+  endif()
+  target_link_options(hangdog-insert PRIVATE -Wl,-dead_strip -Wl,-exported_symbol,_hangdog_version)
+  install(TARGETS hangdog-insert DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 # scripts/apple-check runs it. A program of the command line, so not for iOS. Without CoreFoundation's headers and stub the
 # tests' and a list stand in: it is linked here, and runs on a Mac.
 if(NOT HANGDOG_APPLE_TARGET MATCHES ios)

@@ -73,6 +73,9 @@ static void section_add(struct image *image, const struct macho_section *s) {
     if (type == S_MOD_INIT_FUNC_POINTERS) {
         image->init = at;
         image->init_count = s->size / 8;
+    } else if (!strncmp(s->name, "__interpose", sizeof s->name)) {
+        image->interpose = at;
+        image->interpose_bytes = s->size;
     } else if (type == S_THREAD_LOCAL_REGULAR || type == S_THREAD_LOCAL_ZEROFILL) {
         image->tls_lo = image->tls_lo ? image->tls_lo : at;
         image->tls_hi = at + s->size;

@@ -35,7 +35,8 @@ struct image {
     uint64_t entry;            /* LC_MAIN's function; 0: a dylib */
     uint64_t init, init_count; /* __mod_init_func */
     uint64_t tls_lo, tls_hi,
-        tls_template_bytes; /* thread-local variables: the part with content comes first */
+        tls_template_bytes;              /* thread-local variables: the part with content comes first */
+    uint64_t interpose, interpose_bytes; /* __DATA,__interpose */
     int tls_key;
     int references; /* by dlopen */
 };

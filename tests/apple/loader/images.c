@@ -13,6 +13,7 @@
 #include "fixups.h"
 #include "gate.h"
 #include "import.h"
+#include "interpose.h"
 #include "thread.h"
 
 #define IMAGES 128
@@ -126,7 +127,7 @@ static uint64_t resolve(const char *name, bool weak, void *image) {
         }
         return (uint64_t)missing;
     }
-    return at;
+    return interpose_address(at, image);
 }
 
 static struct image *find_by_name(const char *path) {
@@ -210,6 +211,7 @@ static struct image *load(const char *path) {
     *image = mapped;
     image->name = image->path + (mapped.name - mapped.path);
     fixups_apply(image, resolve, image);
+    interpose_add(image);
     set_tls_thunks(image);
     set_gate(image);
     image_protect(image);
@@ -231,6 +233,18 @@ struct image *images_load(const char *path) {
         image->references++;
     }
     return image;
+}
+
+void images_load_inserted(void) {
+    char path[512];
+    const char *list = getenv("DYLD_INSERT_LIBRARIES");
+    for (size_t n; list && *list; list += n + (list[n] == ':')) {
+        n = strcspn(list, ":");
+        snprintf(path, sizeof path, "%.*s", (int)n, list);
+        if (!images_load(path)) {
+            errx(2, "%s: no such library to insert", path);
+        }
+    }
 }
 
 void images_start(int argc, char **argv, char **env) {

@@ -12,6 +12,9 @@ void images_add_folder(const char *folder);
 /* Loads an image with the dylibs that it needs, and runs their initialisers if images_start has run. NULL: no
  * such file. */
 struct image *images_load(const char *path);
+/* Loads the libraries of DYLD_INSERT_LIBRARIES. Before the program, since they may interpose its functions.
+ */
+void images_load_inserted(void);
 /* Runs the initialisers of all images that are loaded now. */
 void images_start(int argc, char **argv, char **env);
 /* The address of a symbol of any image, or of a variable of the fakes; 0: none. */

@@ -6,14 +6,14 @@
 extern const struct import imports_of_mach[], imports_of_task[], imports_of_port[], imports_of_semaphore[],
     imports_of_file[], imports_of_folder[], imports_of_memory[], imports_of_pthread[], imports_of_lock[],
     imports_of_signal[], imports_of_clock[], imports_of_sysctl[], imports_of_string[], imports_of_print[],
-    imports_of_dyld[], imports_of_process[], imports_of_dispatch[], imports_of_testing[],
+    imports_of_dyld[], imports_of_event[], imports_of_process[], imports_of_dispatch[], imports_of_testing[],
     imports_of_exception[];
 
 static const struct import *const tables[] = {
-    imports_of_mach,    imports_of_task,     imports_of_port,    imports_of_semaphore, imports_of_file,
-    imports_of_folder,  imports_of_memory,   imports_of_pthread, imports_of_lock,      imports_of_signal,
-    imports_of_clock,   imports_of_sysctl,   imports_of_string,  imports_of_print,     imports_of_dyld,
-    imports_of_process, imports_of_dispatch, imports_of_testing, imports_of_exception};
+    imports_of_mach,   imports_of_task,    imports_of_port,     imports_of_semaphore, imports_of_file,
+    imports_of_folder, imports_of_memory,  imports_of_pthread,  imports_of_lock,      imports_of_signal,
+    imports_of_clock,  imports_of_sysctl,  imports_of_string,   imports_of_print,     imports_of_dyld,
+    imports_of_event,  imports_of_process, imports_of_dispatch, imports_of_testing,   imports_of_exception};
 
 uint32_t import_count(void) {
     uint32_t n = 0;

@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
     if (!images_load("libsystem_kernel.dylib") || !images_load("libSystem.B.dylib")) {
         errx(2, "no folder of -L has libsystem_kernel.dylib and libSystem.B.dylib");
     }
+    images_load_inserted();
     const struct image *program = images_load(argv[at]);
     if (!program || !program->entry) {
         errx(2, "%s: no program", argv[at]);

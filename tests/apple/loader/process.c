@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clocks.h"
 #include "errors.h"
 #include "gate.h"
 #include "images.h"
@@ -20,25 +21,32 @@
 #include "thread.h"
 
 #define AT_EXIT 64
-static uint64_t at_exit[AT_EXIT];
+static struct {
+    uint64_t run, argument;
+} at_exit[AT_EXIT];
 static _Atomic int at_exit_count;
 
 void process_exit(int status) {
     for (int i = at_exit_count - 1; i >= 0; i--) {
-        gate_call_darwin(at_exit[i], 0, 0, 0, images_symbol("start"));
+        gate_call_darwin(at_exit[i].run, at_exit[i].argument, 0, 0, images_symbol("start"));
     }
     fflush(NULL);
     _exit(status);
 }
 
-static int fake_atexit(uint64_t run) {
+/* A destructor of C is one, too: its initialiser passes it. */
+static int fake_cxa_atexit(uint64_t run, uint64_t argument) {
     int i = at_exit_count++;
-    at_exit[i] = run;
+    at_exit[i].run = run;
+    at_exit[i].argument = argument;
     return 0;
 }
 
-/* Functions with an argument, of C++ and of thread-local destructors: not run at the end. */
-static int fake_cxa_atexit(void) {
+static int fake_atexit(uint64_t run) {
+    return fake_cxa_atexit(run, 0);
+}
+
+static int fake_issetugid(void) {
     return 0;
 }
 
@@ -99,10 +107,13 @@ static int fake_waitpid(int pid, int *status, int options) {
 }
 
 static int fake_poll(struct pollfd *fds, unsigned n, int ms) {
-    int result;
+    int result, left = ms;
+    uint64_t began_ns = clocks_uptime_ns();
     thread_block();
-    do {
-        result = poll(fds, n, ms);
+    do { /* a suspension interrupts the host's call, but not one of a Mac */
+        result = poll(fds, n, left);
+        uint64_t gone = (clocks_uptime_ns() - began_ns) / 1000000;
+        left = ms < 0 ? ms : gone < (uint64_t)ms ? ms - (int)gone : 0;
     } while (result < 0 && errno == EINTR);
     thread_unblock();
     return errors_of(result);
@@ -152,7 +163,7 @@ const struct import imports_of_process[] = {
     LIBRARY("geteuid", geteuid),
     LIBRARY("getgid", getgid),
     LIBRARY("getegid", getegid),
-    LIBRARY("issetugid", fake_cxa_atexit),
+    LIBRARY("issetugid", fake_issetugid),
     LIBRARY("getenv", getenv),
     LIBRARY("setenv", setenv),
     LIBRARY("unsetenv", unsetenv),
