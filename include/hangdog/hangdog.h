@@ -107,8 +107,9 @@ typedef struct hangdog_options {
     /** Where the program runs, such as "production" or "beta", in reports. Default: none. */
     const char *environment;
     /** The folder for reports. Default: hangdog/APP in $XDG_STATE_HOME, else in $HOME/.local/state, else in
-     * $STATE_DIRECTORY (of a systemd service), where `hangdog list` looks too. APP is `app_name` with _ for
-     * each slash. If none of these variables has an absolute path, Hangdog writes no reports. */
+     * $STATE_DIRECTORY (of a systemd service), where `hangdog list` looks too. On Apple's systems
+     * $HOME/Library/Caches takes the place of $HOME/.local/state. APP is `app_name` with _ for each slash. If
+     * none of these variables has an absolute path, Hangdog writes no reports. */
     const char *spool;
     /** The time between two samples of a thread, in nanoseconds: 1 ms to 1 s; default 50 ms. */
     uint64_t interval_ns;

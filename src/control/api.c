@@ -14,6 +14,7 @@
 #include "control/ping.h"
 #include "control/settings.h"
 #include "image/modules.h"
+#include "os/environment.h"
 #include "publish/fatal_marker.h"
 #include "watch/watching.h"
 #include "worker/live_answer.h"
@@ -51,7 +52,7 @@ static int default_spool(struct hd_settings *s) {
         hd_text_str(&t, state);
     } else if (home != NULL && home[0] == '/') {
         hd_text_str(&t, home);
-        hd_text_str(&t, "/.local/state");
+        hd_text_str(&t, hd_os_home_state());
     } else if (service != NULL && service[0] == '/') {
         const char *end = memchr(service, ':', strlen(service));
         hd_text_mem(&t, service, end != NULL ? (size_t)(end - service) : strlen(service));

@@ -6,4 +6,7 @@
  * the program may change it at any time. */
 char **hd_os_environment(void);
 
+/* Returns the path of the folder for the state of programs, below the user's home: "/.local/state". */
+const char *hd_os_home_state(void);
+
 #endif

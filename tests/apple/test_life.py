@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the next start of a program knows of a run that ended: in a hang, killed, out of memory, at a stop."""
+"""What the next start of a program knows of a run that ended: in a hang, killed, out of memory, at a stop; and its children."""
 
 import glob
 import json
@@ -46,6 +46,7 @@ class Life(AppleTest):
                     self.assertEqual("life", dead["app"]["name"])
                     self.assertEqual(1 if how == "hang" else 0, len(self.reports(spool, "fatal-hang")))
                     if how == "hang":
+                        self.assertIn(self.reports(spool, "fatal-hang")[0]["process"]["role"], ("unspecified", "foreground"))
                         self.assertGreater(self.reports(spool, "fatal-hang")[0]["duration_ns"], 1_400_000_000)
                         self.assertEqual([], glob.glob(os.path.join(spool, ".*.open")))
 
@@ -57,6 +58,19 @@ class Life(AppleTest):
                 first, second = self.reports(spool, "session")
                 self.assertNotIn("previous_end", first["session"])
                 self.assertEqual("clean", second["session"]["previous_end"])
+
+    def test_a_child_is_not_watched_and_may_be(self):
+        for cpu in CPUS:
+            with self.subTest(cpu), tempfile.TemporaryDirectory(prefix="hangdog-test-") as spool:
+                dylib = library(cpu, "libhangdog.1.dylib")
+                self.passes(cpu, linked(cpu, "forks", dylib), spool, folders=(os.path.dirname(dylib),))
+                hangs = [(report["app"]["name"], report["complete"]) for report in self.reports(spool, "hang")]
+                self.assertEqual([("child", True), ("parent", True), ("parent", True)], sorted(hangs))
+                # the child has a record of its own, not the parent's mapped one
+                sessions = {report["app"]["name"]: report for report in self.reports(spool, "session")}
+                self.assertEqual({"child", "parent"}, set(sessions))
+                self.assertEqual([1, 2], [sessions[name]["session"]["hangs"] for name in ("child", "parent")])
+                self.assertNotEqual(sessions["child"]["app"]["session"], sessions["parent"]["app"]["session"])
 
 
 if __name__ == "__main__":

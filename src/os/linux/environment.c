@@ -6,3 +6,7 @@ extern char **environ;
 char **hd_os_environment(void) {
     return environ;
 }
+
+const char *hd_os_home_state(void) {
+    return "/.local/state";
+}
