@@ -22,7 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- a real thread ----------------------------------------------------------------------------- */
 
-static struct fake_thread *volatile stopping;
+static struct fake_thread *stopping; /* atomic */
 static uint32_t stopped, go_on;
 
 static volatile int *volatile nothing = (volatile int *)8;
@@ -53,7 +53,7 @@ void hd_crash_context_registers(const void *interrupted, struct hd_mach_register
 static void on_stop(int signal, siginfo_t *info, void *context) {
     (void)signal;
     (void)info;
-    hd_crash_context_registers(context, &stopping->registers);
+    hd_crash_context_registers(context, &__atomic_load_n(&stopping, __ATOMIC_SEQ_CST)->registers);
     __atomic_store_n(&stopped, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&go_on, __ATOMIC_SEQ_CST) == 0) {
         hd_os_nap(10 * HD_NS_PER_US);
@@ -70,7 +70,7 @@ static void wait_for(const uint32_t *word, uint32_t value) {
 static void stop_real(struct fake_thread *t) {
     const struct sigaction action = {.sa_sigaction = on_stop, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(STOP_SIGNAL, &action, NULL);
-    stopping = t;
+    __atomic_store_n(&stopping, t, __ATOMIC_SEQ_CST);
     __atomic_store_n(&go_on, 0, __ATOMIC_SEQ_CST);
     pthread_kill(t->pthread, STOP_SIGNAL);
     wait_for(&stopped, 1);
