@@ -7,7 +7,7 @@
 #include "chance.h"
 
 #define PAGE 4096u
-#define PAGES_MAX 4096u
+#define PAGES_MAX 1500u /* Unicorn 2.0 ends at 4096 areas */
 #define CALLERS_BYTES (4u << 20)
 #define OUTLINED_MAX 24u /* instructions */
 
@@ -325,10 +325,16 @@ static bool branch_of(const struct machine *m, uint64_t *target, uint64_t *next)
     return c[0] == 0x0f && (c[1] & 0xf0) == 0x80;
 }
 
-static bool is_trap(const struct machine *m) {
-    return m->arm ? (word_of(m) & 0xffe0001f) == 0xd4200000 || (word_of(m) & 0xffe0001f) == 0xd4000001
-                  : (m->code[0] == 0x0f && (m->code[1] == 0x0b || m->code[1] == 5)) || m->code[0] == 0xcc ||
-                        m->code[0] == 0xf4;
+/* An instruction that ends the run: a trap, a system call, or a string instruction that repeats, for its
+ * count is random. */
+static bool ends_run(const struct machine *m) {
+    const uint8_t *c = m->code;
+    if (m->arm) {
+        return (word_of(m) & 0xffe0001f) == 0xd4200000 || (word_of(m) & 0xffe0001f) == 0xd4000001;
+    }
+    unsigned rex = (c[1] & 0xf0) == 0x40;
+    bool repeats = (c[0] == 0xf2 || c[0] == 0xf3) && c[1 + rex] >= 0xa4 && c[1 + rex] <= 0xaf;
+    return (c[0] == 0x0f && (c[1] == 0x0b || c[1] == 5)) || c[0] == 0xcc || c[0] == 0xf4 || repeats;
 }
 
 enum machine_state machine_step(struct machine *m, bool taken) {
@@ -336,7 +342,7 @@ enum machine_state machine_step(struct machine *m, bool taken) {
     if (call != 0) {
         return skip_call(m, call);
     }
-    if (is_trap(m)) {
+    if (ends_run(m)) {
         return MACHINE_STOPPED;
     }
     if (branch_of(m, &target, &next)) {
