@@ -132,7 +132,9 @@ static int fake_create(struct thread **out, const struct attributes *a, uint64_t
 
 static int fake_join(struct thread *t, uint64_t *result) {
     thread_block();
-    gate_show("___ulock_wait", 0x1000001, (uint64_t)t, 0, 0);
+    uint32_t *exit_gate = (uint32_t *)(void *)((char *)t + 52); /* tl_exit_gate of struct pthread_s */
+    *exit_gate = t->port;
+    gate_show("___ulock_wait", 0x1000002, (uint64_t)exit_gate, t->port, 0);
     int error = pthread_join(t->host, NULL);
     thread_unblock();
     if (result) {

@@ -122,8 +122,10 @@ static int info_basic(struct thread *t, struct basic_info *out) {
     return sizeof *out / 4;
 }
 
+#define SPECIFIC_DATA 224 /* of a thread, in its struct pthread_s */
+
 static int info_identifier(const struct thread *t, struct identifier_info *out) {
-    *out = (struct identifier_info){t->id, (uint64_t)t, 0};
+    *out = (struct identifier_info){t->id, (uint64_t)t + SPECIFIC_DATA, 0};
     return sizeof *out / 4;
 }
 
