@@ -26,7 +26,7 @@ const struct command command_upload_symbols = {
     .usage = "--to URL [OPTIONS] FILE...",
     .example = {{"upload-symbols --to http://[::1]:8437 shop", "a program with symbols"},
                 {"upload-symbols --to https://a.org *.debug", "what strip took out"},
-                {"upload-symbols --to https://a.org App.dSYM", "a program of Apple's systems"}},
+                {"upload-symbols --to https://a.org App.dSYM", "a program of macOS"}},
     .description =
         "A debug file is a program or a library that was not stripped, or what objcopy --only-keep-debug took out of one. "
         "The collector finds it by its build-id, so its name and folder do not matter.\n\n"

@@ -85,7 +85,7 @@ static void files_of_the_compiler(void **state) {
     compile("-Wl,--build-id=0x" DEBUG_BUILD_ID "aabbccddeeff00112233445566", "33-bytes");
     refused("33-bytes", "it has no build-id");
     assert_int_equal(debug_run("/usr/bin/ar rc %s/lib.a %s/part.o", folder, folder), 0);
-    refused("lib.a", "it is no ELF file");
+    refused("lib.a", "it is no ELF and no Mach-O file");
 }
 
 static void what_is_no_file(void **state) {
@@ -96,8 +96,8 @@ static void what_is_no_file(void **state) {
                 "\x7f"
                 "ELF",
                 4);
-    refused("empty", "it is no ELF file");
-    refused("text", "it is no ELF file");
+    refused("empty", "it is no ELF and no Mach-O file");
+    refused("text", "it is no ELF and no Mach-O file");
     refused("nothing", "No such file");
     refused(".", "it is no regular file");
     snprintf(path, sizeof path, "%s/pipe", folder);

@@ -176,7 +176,7 @@ static void the_real_worker_checks_a_file(void **state) {
     check(WORKER_DONE, "");
     for (size_t part = 0; part < 4; part++) {
         put_file(data, bytes * part / 4, 0600);
-        check(WORKER_BAD_FILE, "it is no ELF file, or its end is missing");
+        check(WORKER_BAD_FILE, "it is no ELF and no Mach-O file, or its end is missing");
     }
     unsigned char *id = memmem(data, bytes, "\x00\x11\x22\x33\x44\x55\x66\x77", 8);
     assert_non_null(id);
