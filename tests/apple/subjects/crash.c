@@ -37,7 +37,8 @@ static void *work(void *arg) {
 static void end_with_answers(int number) {
     int is_taken = 1;
     int (*answered)(int *) = (int (*)(int *))fake("fake_exceptions");
-    _exit(number == SIGSEGV && answered && answered(&is_taken) == 1 && !is_taken ? 21 : 22);
+    bool is_right = !answered || (answered(&is_taken) == 1 && !is_taken); /* a Mac has no such count */
+    _exit(number == SIGSEGV && is_right ? 21 : 22);
 }
 
 int main(int argc, char **argv) {
