@@ -32,20 +32,22 @@ struct life {
     unsigned stacks, found, same;
 };
 
-/* A function without a frame, below one with a frame, below a recursion. */
+/* Two short functions call each other, so most samples are in code that makes or leaves a frame. A walk that
+ * skips a caller shows one of them below itself. `mix` has no frame on arm64. */
 __attribute__((noinline)) static unsigned mix(unsigned x) {
-    for (unsigned i = 0; i < 300; i++) {
-        x = x * 1664525u + 1013904223u;
-    }
-    return x;
+    return x * 1664525u + 1013904223u;
 }
-__attribute__((noinline)) static unsigned descend(unsigned x, unsigned depth) {
-    return depth == 0 ? mix(x) : descend(x + depth, depth - 1) * 3u;
+static unsigned odd(unsigned x, unsigned depth);
+__attribute__((noinline)) static unsigned even(unsigned x, unsigned depth) {
+    return odd(x + depth, depth - 1) * 3u;
 }
-static void run_on_cpu(void) {
+__attribute__((noinline)) static unsigned odd(unsigned x, unsigned depth) {
+    return depth <= 1 ? mix(x) + 1 : even(x + depth, depth - 1) * 5u;
+}
+__attribute__((noinline)) static void run_on_cpu(void) {
     volatile unsigned x = 1;
     while (!stop) {
-        x = descend(x, x % 20);
+        x = even(x, 2 * (x % 10) + 2);
     }
 }
 static void sleep_often(void) {
@@ -88,16 +90,27 @@ static void life_end(struct life *l) {
     hd_os_memory_give(l->memory, hd_capture_thread_bytes());
 }
 
+/* Whether the function that starts at `inner` is called by the one that starts at `outer`. */
+static bool may_call(uint64_t inner, uint64_t outer) {
+    uint64_t of_mix = (uint64_t)mix, of_even = (uint64_t)even, of_odd = (uint64_t)odd;
+    return inner == of_mix    ? outer == of_odd
+           : inner == of_odd  ? outer == of_even
+           : inner == of_even ? outer == of_odd || outer == (uint64_t)run_on_cpu
+                              : true;
+}
+
 static bool leads_to_start(struct hd_unwinder *u, const struct hd_capture *c, uint64_t start) {
     struct hd_frame frames[64];
     struct hd_walk walk;
     hd_unwind(u, &c->regs, c->stack, c->stack_addr, c->stack_bytes, 0, frames, 64, &walk);
+    bool found = false;
     for (uint32_t i = 0; i < walk.count; i++) {
-        if (frames[i].start == start) {
-            return walk.stop == HD_STOP_ROOT;
+        found = found || frames[i].start == start;
+        if (i + 1 < walk.count && !may_call(frames[i].start, frames[i + 1].start)) {
+            return false;
         }
     }
-    return false;
+    return found && walk.stop == HD_STOP_ROOT;
 }
 
 static void sample(struct life *l, struct hd_unwinder *u) {

@@ -30,5 +30,6 @@ int main(int argc, char **argv) {
     watched_turn(handle_event, 700);
     printf("hung %llu ms\n", (now_ns() - start) / MS);
     watched_stop();
+    check_violations();
     return failed_checks ? 1 : 0;
 }
