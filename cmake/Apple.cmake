@@ -51,6 +51,10 @@ if(NOT HANGDOG_APPLE_TARGET MATCHES ios)
   endif()
   target_link_options(hangdog-insert PRIVATE -Wl,-dead_strip -Wl,-exported_symbol,_hangdog_version)
   install(TARGETS hangdog-insert DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+  # Of the command: whether a program takes the library, and its environment. The rest of cli/run needs Linux.
+  add_library(hd_run_insert OBJECT cli/run/insert_check.c cli/run/insert_environment.c)
+  target_include_directories(hd_run_insert PRIVATE ${CMAKE_SOURCE_DIR} include src)
 endif()
 
 # scripts/apple-check runs it. A program of the command line, so not for iOS. Without CoreFoundation's headers and stub the

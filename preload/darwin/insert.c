@@ -57,6 +57,11 @@ static void fill_settings(const struct hd_record_options *o, struct hd_settings 
     copy_string(out->spool, sizeof out->spool, o->spool);
 }
 
+/* A child of fork is not watched. */
+static void forget_in_child(void) {
+    hd_insert_waits.watch = NULL;
+}
+
 static void watch_main_thread(const struct hd_record_options *options) {
     static struct hd_settings settings;
     const struct hd_ports ports = {
@@ -74,6 +79,7 @@ static void watch_main_thread(const struct hd_record_options *options) {
     pthread_t self = pthread_self();
     uint64_t top = (uint64_t)(uintptr_t)pthread_get_stackaddr_np(self);
     hd_main_waits_init(&hd_insert_waits, watch, run->record, top - pthread_get_stacksize_np(self), top);
+    pthread_atfork(NULL, NULL, forget_in_child);
     hd_run_loop_expect(&hd_insert_waits);
 }
 
