@@ -76,7 +76,7 @@ if(NOT HANGDOG_APPLE_TARGET MATCHES ios)
 
   # The programs that the loader runs on Linux: a Mac runs them too. Those left out need fakes of frameworks or of the loader.
   hd_sources(subjects tests/apple/subjects/*.c)
-  list(FILTER subjects EXCLUDE REGEX "/(plugin|cfrunloop|faults|adapter|frameworks)\\.c$")
+  list(FILTER subjects EXCLUDE REGEX "/(plugin|cfrunloop|faults|adapter|frameworks|inserted(_loop)?)\\.c$")
   foreach(source ${subjects})
     cmake_path(GET source STEM name)
     add_executable(subject-${name} ${source})

@@ -3,17 +3,34 @@
 function, and nothing of an idle loop. The variables are gone before main."""
 
 import functools
+import glob
 import os
 import tempfile
 
-from support_apple import CPUS, AppleTest, library, linked, main, reports, shown
+from support_apple import CPUS, SDK, SOURCE, AppleTest, folder_of, library, linked, main, reports, run, shown
 
+SUPPORT = os.path.join(SOURCE, "tests/support")
+HEADERS = [f"-I{SUPPORT}", f"-I{SUPPORT}/corefoundation"]
 THRESHOLD_NS = 300 * 1000 * 1000
 
 
 @functools.lru_cache(maxsize=None)
 def inserted_library(cpu):
     return library(cpu, "libhangdog-insert.dylib")
+
+
+@functools.lru_cache(maxsize=None)
+def core_foundation(cpu):
+    """The stand-in for CoreFoundation, as a dylib."""
+    folder = folder_of(cpu)
+    made, objects = os.path.join(folder, "CoreFoundation"), []
+    for source in sorted(glob.glob(os.path.join(SUPPORT, "cf_run_loop*.c"))):
+        objects.append(os.path.join(folder, os.path.basename(source) + ".o"))
+        run("clang-14", "-target", f"{cpu}-apple-macos12", "-isysroot", SDK, "-std=gnu11", "-O1", "-g", "-fno-omit-frame-pointer",
+            *HEADERS, "-c", source, "-o", objects[-1])
+    run("ld64.lld-14", "-arch", cpu, "-platform_version", "macos", "12.0", "14.0", "-syslibroot", SDK, "-dylib",
+        "-install_name", "/System/Library/Frameworks/CoreFoundation.framework/CoreFoundation", *objects, "-lSystem", "-o", made)
+    return made
 
 
 class Insert(AppleTest):
@@ -53,6 +70,15 @@ class Insert(AppleTest):
             for wait in ("poll", "kevent"):
                 with self.subTest(f"{cpu} {wait}"):
                     self.assertEqual([], self.run_inserted(cpu, program, wait, "idle"))
+
+    def test_a_run_loop_is_marked_by_its_observers(self):
+        for cpu in CPUS:
+            program = linked(cpu, "inserted_loop", core_foundation(cpu), flags=HEADERS)
+            for what, function in (("hang", "layout_views"), ("poll", "ask_server")):
+                with self.subTest(f"{cpu} {what}"):
+                    self.check_hang(self.run_inserted(cpu, program, what), function, "fire")
+            with self.subTest(f"{cpu} idle"):
+                self.assertEqual([], self.run_inserted(cpu, program, "idle"))
 
 
 if __name__ == "__main__":
