@@ -15,9 +15,9 @@ enum hd_insertable {
     HD_INSERT_NO_PROGRAM, /* no Mach-O file, or a broken one: hd_insertable.fault */
     HD_INSERT_OTHER_CPU,  /* no slice for this CPU */
     HD_INSERT_ARM64E,     /* the system takes the slice with signed pointers, which the library lacks */
-    HD_INSERT_RESTRICTED, /* it has the section __RESTRICT,__restrict, or its signature says so */
+    HD_INSERT_RESTRICTED, /* a section __RESTRICT,__restrict, or a flag of the signature */
     HD_INSERT_HARDENED,   /* hardened runtime, without the entitlement for variables of the loader */
-    HD_INSERT_VALIDATED,  /* it loads only libraries of its own signer */
+    HD_INSERT_VALIDATED,  /* only libraries of the own signer load */
 };
 
 struct hd_insert_facts {
