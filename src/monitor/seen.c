@@ -40,6 +40,12 @@ static bool counts_as_idle(const struct hd_monitor *m, const struct hd_loop *l,
            atomic_load_explicit(&l->found.lost, memory_order_relaxed) || is_ignored(l, view);
 }
 
+/* Returns whether the loop that `view` shows has no expected block. If the loop has moved since, the answer
+ * is false: `expected` may then be that of another state than the view's. */
+static bool is_unexpected(const struct hd_loop *l, const struct hd_loop_view *view) {
+    return !is_expected(l) && atomic_load_explicit(&l->word, memory_order_acquire) == view->word;
+}
+
 static void end_launch(struct hd_monitor *m, struct hd_look_state *s, uint64_t idle_ns) {
     uint64_t none = 0;
     s->launched = true;
@@ -135,7 +141,8 @@ void hd_seen_fill(struct hd_monitor *m, struct hd_look_state *s, uint64_t now_ns
     look->start_ns = look->start_ns > s->findings.start_min_ns ? look->start_ns : s->findings.start_min_ns;
     /* A call that the program expects to block does not end the launch, because such a call is no wait of
      * the loop. */
-    if (!s->launched && !is_expected(l) && (!view.running || view.activity == HANGDOG_AFTER_WAITING)) {
+    if (!s->launched && (!view.running || view.activity == HANGDOG_AFTER_WAITING) &&
+        is_unexpected(l, &view)) {
         end_launch(m, s, marked_ns(m, &view));
     }
     find_end(m, s, &view, look);

@@ -107,6 +107,23 @@ static void a_block_that_is_meant_ends_no_launch(void **state) {
     json_decref(sessions);
 }
 
+/* Nor do many of them, between which the monitor looks at any moment. */
+static void many_short_blocks_end_no_launch(void **state) {
+    hangdog_totals totals = {.size = sizeof totals};
+    (void)state;
+    library_start(&spool);
+    hangdog_loop *loop = hangdog_loop_watch("launching", 0);
+    for (uint64_t end_ns = now_ns() + 3 * SECOND; now_ns() < end_ns;) {
+        for (unsigned i = 0; i < 1000; i++) {
+            hangdog_expect_block(loop);
+            hangdog_expect_block_end(loop);
+        }
+    }
+    assert_int_equal(hangdog_stats(&totals), 0);
+    assert_int_equal(totals.launch_ns, 0);
+    hangdog_loop_unwatch(loop);
+}
+
 static void nested(uint64_t ms) {
     hangdog_mark(looper.loop, HANGDOG_ENTRY);
     for (unsigned i = 0; i < 3; i++) { /* a modal loop that waits is idle */
@@ -291,6 +308,7 @@ int main(void) {
         CASE(a_block_that_is_meant_is_no_turn),
         CASE(after_a_block_that_is_meant_the_turn_starts_anew),
         cmocka_unit_test_setup_teardown(a_block_that_is_meant_ends_no_launch, begin_spool, end_library),
+        cmocka_unit_test_setup_teardown(many_short_blocks_end_no_launch, begin_spool, end_library),
         CASE(a_nested_loop_that_waits_does_not_hang),
         CASE(after_a_nested_loop_the_outer_turn_starts_anew),
         CASE(so_it_does_where_a_block_was_meant_before),
