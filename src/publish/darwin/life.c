@@ -38,6 +38,7 @@ _Static_assert(sizeof(struct life) <= LIFE_BYTES && LIFE_BYTES % HD_RECORD_ALIGN
 
 static int life_fd = -1;                       /* of the worker; negative: there is no file */
 static struct hd_life_values *_Atomic present; /* of this run, in the mapped file; NULL: none */
+static struct hd_record *mapped;               /* in the file; NULL: in memory */
 static struct life dead;                       /* the file of the run before */
 
 /* ---- values ----------------------------------------------------------------------------------- */
@@ -185,6 +186,7 @@ void hd_life_start(struct hd_publisher *p) {
     life_fd = open_file(p);
     if (life_fd >= 0 && write_file(life_fd, record, &now) &&
         hd_os_memory_of_file(record, LIFE_BYTES, life_fd) == 0) {
+        mapped = record;
         atomic_store(&present, &((struct life *)(void *)record)->values);
     }
 }
@@ -204,8 +206,21 @@ void hd_life_store_process(bool debugger) {
     }
 }
 
+/* Puts memory in the mapped file's place. The next run of this process makes the file empty, and a read of
+ * the mapping would then end the program. */
+static void leave_file(void) {
+    if (mapped != NULL) {
+        memcpy(&dead, mapped, sizeof dead);
+        if (hd_os_memory_of_file(mapped, LIFE_BYTES, -1) == 0) {
+            memcpy(mapped, &dead, sizeof dead);
+        }
+        mapped = NULL;
+    }
+}
+
 void hd_life_end(void) {
     atomic_store(&present, NULL);
+    leave_file();
     if (life_fd >= 0) {
         (void)hd_os.flock(life_fd, LOCK_UN); /* a mapping may keep the lock of a closed file */
     }
