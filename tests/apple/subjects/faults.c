@@ -71,6 +71,33 @@ static unsigned try(int (*fail)(const char *, int, uint64_t), int (*failed)(void
     return done;
 }
 
+/* A call fails while the library starts or watches the loop. The start may fail; the next one must not. */
+static unsigned try_start(int (*fail)(const char *, int, uint64_t), int (*failed)(void), const char *call,
+                          const char *spool, hangdog_options *o) {
+    int before = failed();
+    hangdog_loop_unwatch(watched_loop);
+    CHECK_EQUAL(0, hangdog_stop());
+    CHECK(fail(call, 1, strcmp(call, "_mach_thread_self") ? KERN_FAILURE : MACH_PORT_NULL));
+    if (hangdog_start(o) != 0) {
+        printf("the start fails with %s\n", call + 1);
+    } else {
+        watched_loop = hangdog_loop_watch("main", 0);
+        hangdog_loop_unwatch(watched_loop);
+        CHECK_EQUAL(0, hangdog_stop());
+    }
+    unsigned done = (unsigned)(failed() - before);
+    watched_start("faults", spool, o);
+    CHECK_EQUAL(0, hangdog_set_threshold(watched_loop, 50 * MS));
+    watched_turn(hang, 100);
+    CHECK_EQUAL(1, wait_for_hangs(1));
+    return done;
+}
+
+static const char *const calls_of_start[] = {
+    "_semaphore_create", "_semaphore_signal",     "_semaphore_destroy",
+    "_mach_thread_self", "_mach_port_deallocate", "_thread_info",
+    "_task_info",        "_task_threads",         "_vm_read_overwrite"};
+
 int main(int argc, char **argv) {
     (void)argc;
     int (*fail)(const char *, int, uint64_t) = (int (*)(const char *, int, uint64_t))fake("fake_fail");
@@ -99,6 +126,11 @@ int main(int argc, char **argv) {
         done += of_call;
     }
     printf("%u of %u faults happened, %u hangs were not seen\n", done, tried, lost);
+    done = 0;
+    for (unsigned c = 0; c < sizeof calls_of_start / sizeof calls_of_start[0]; c++) {
+        done += try_start(fail, failed, calls_of_start[c], argv[1], &o);
+    }
+    printf("%u faults happened in a start\n", done);
     stop = 1;
     pthread_join(thread, NULL);
     watched_stop();
