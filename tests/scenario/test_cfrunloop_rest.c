@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The adapter to CFRunLoop where there is no hang, and beside the main loop: idle loops, games that never
- * wait, loops of other threads, pings to the main queue, the end of a watch.
+ * The adapter to CFRunLoop where there is no hang: idle loops, and the end of a watch. Also games that never
+ * wait, loops of other threads, and pings to the main queue.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static void a_loop_nested_in_an_observer_has_no_hang(void **state) {
 /* The samples of the launch's wait in the initialization mode would be a hang of the launch. */
 static void an_idle_initialization_mode_has_no_hang(void **state) {
     (void)state;
-    after_ms(900, CFSTR("UIInitializationRunLoopMode"), block_in_timer); /* it never fires */
+    after_ms(900, CFSTR("UIInitializationRunLoopMode"), block_in_timer); /* the timer never fires */
     CFRunLoopRunInMode(CFSTR("UIInitializationRunLoopMode"), 0.6, false);
     run_for(600);
     end_without_report();
