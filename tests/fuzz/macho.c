@@ -11,6 +11,7 @@
 #include "image/macho/exports.h"
 #include "image/macho/function_starts.h"
 #include "image/macho/image_list.h"
+#include "image/macho/insertable.h"
 #include "image/macho/macho_file.h"
 #include "image/macho/shared_cache.h"
 #include "image/macho/symbols.h"
@@ -94,6 +95,18 @@ static void read_tables(const struct hd_memory *memory, uint64_t header, struct 
     }
 }
 
+static void as_program(struct input *in) {
+    struct hd_memory memory = {.read = read_input, .ctx = in};
+    struct hd_insert_facts facts;
+    for (int i = 0; i < 2; i++) {
+        uint32_t cpu = i == 0 ? HD_MACHO_CPU_ARM64 : HD_MACHO_CPU_X86_64;
+        enum hd_insertable how = hd_macho_insertable(&memory, in->count, cpu, &facts);
+        require(how != HD_INSERT_NO_PROGRAM || facts.fault != HD_MACHO_FINE, "a refusal without a name");
+        require(how != HD_INSERT_FINE || (facts.slice.bytes <= in->count && !facts.restricted),
+                "a bad program");
+    }
+}
+
 static void as_file(struct input *in) {
     struct hd_memory memory = {.read = read_input, .ctx = in};
     struct hd_macho_slices slices;
@@ -148,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     struct hd_memory memory = {.read = read_input, .ctx = &image};
     reads = 0;
     as_file(&file);
+    as_program(&file);
     as_cache(&file);
     read_tables(&memory, AT, &tables);
     as_process(&image);

@@ -23,8 +23,11 @@ static const struct hd_macho_section text_section[] = {
     {.name = "__text", .segment = "__TEXT", .address = MACHO_IMAGE_VMADDR + 0x1000, .bytes = 0x100},
 };
 
+static uint64_t reads;
+
 static int read_file(void *ctx, uint64_t at, void *to, size_t n) {
     const struct macho_image *m = ctx;
+    reads++;
     if (at > sizeof m->bytes || n > sizeof m->bytes - at) {
         return -1;
     }
@@ -180,6 +183,22 @@ static void test_any_damage_is_safe(void **state) {
     }
 }
 
+/* Many signatures in many commands: the number of reads stays bounded. */
+static void test_a_costly_program(void **state) {
+    (void)state;
+    static char text[3000];
+    memset(text, ' ', sizeof text - 1);
+    make(0);
+    sign(RUNTIME, text);
+    struct hd_macho_linkedit_data again = {0x1d, sizeof again, MACHO_IMAGE_TEXT_BYTES, 28 + 44 + 8 + 2999};
+    for (unsigned i = 0; i < 500; i++) {
+        macho_image_command(&image, &again, sizeof again);
+    }
+    reads = 0;
+    assert_int_equal(HD_INSERT_HARDENED, judged());
+    assert_in_range(reads, 500, 1100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_plain_program_takes_it),
@@ -190,6 +209,7 @@ int main(void) {
         cmocka_unit_test(test_a_restricted_program),
         cmocka_unit_test(test_what_is_no_program),
         cmocka_unit_test(test_any_damage_is_safe),
+        cmocka_unit_test(test_a_costly_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

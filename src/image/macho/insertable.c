@@ -157,11 +157,13 @@ static bool read_commands(struct part *part, struct hd_insert_facts *facts) {
     struct hd_memory memory = {.read = read_part, .ctx = part};
     struct hd_macho_commands c;
     struct hd_macho_linkedit_data where;
-    bool good = hd_macho_first_command(&c, &memory, 0);
+    bool good = hd_macho_first_command(&c, &memory, 0), found = false;
     while (good && hd_macho_next_command(&c)) {
         if (c.head.command == HD_LC_SEGMENT_64) {
             facts->restricted |= is_restrict(&c);
-        } else if (c.head.command == LC_CODE_SIGNATURE && hd_macho_command_read(&c, &where, sizeof where)) {
+        } else if (c.head.command == LC_CODE_SIGNATURE && !found &&
+                   hd_macho_command_read(&c, &where, sizeof where)) {
+            found = true; /* a second one would only cost time */
             read_signature(&memory, &where, facts);
         }
     }
