@@ -166,6 +166,19 @@ static bool write_file(int fd, const struct hd_record *record, const struct hd_l
     return true;
 }
 
+/* Puts memory in the place of the file of this process's run before. The file is about to be empty, and a
+ * read of the mapping would then end the program. Not at the end of that run: its last mark goes into the
+ * file. */
+static void leave_file(void) {
+    if (mapped != NULL) {
+        memcpy(&dead, mapped, sizeof dead);
+        if (hd_os_memory_of_file(mapped, LIFE_BYTES, -1) == 0) {
+            memcpy(mapped, &dead, sizeof dead);
+        }
+        mapped = NULL;
+    }
+}
+
 void hd_life_start(struct hd_publisher *p) {
     struct hd_record *record = p->run->record;
     struct hd_life_values now;
@@ -184,6 +197,7 @@ void hd_life_start(struct hd_publisher *p) {
     }
     hd_os_close(life_fd); /* to write from the file's start */
     life_fd = open_file(p);
+    leave_file();
     if (life_fd >= 0 && write_file(life_fd, record, &now) &&
         hd_os_memory_of_file(record, LIFE_BYTES, life_fd) == 0) {
         mapped = record;
@@ -206,21 +220,8 @@ void hd_life_store_process(bool debugger) {
     }
 }
 
-/* Puts memory in the mapped file's place. The next run of this process makes the file empty, and a read of
- * the mapping would then end the program. */
-static void leave_file(void) {
-    if (mapped != NULL) {
-        memcpy(&dead, mapped, sizeof dead);
-        if (hd_os_memory_of_file(mapped, LIFE_BYTES, -1) == 0) {
-            memcpy(mapped, &dead, sizeof dead);
-        }
-        mapped = NULL;
-    }
-}
-
 void hd_life_end(void) {
     atomic_store(&present, NULL);
-    leave_file();
     if (life_fd >= 0) {
         (void)hd_os.flock(life_fd, LOCK_UN); /* a mapping may keep the lock of a closed file */
     }
