@@ -59,8 +59,13 @@ def sources_of_cmake():
 
 
 def swift_list(name):
-    """The strings of a list in Package.swift."""
-    return ast.literal_eval(re.search(rf"\b{name}: (\[[^\]]*\])", read("Package.swift")).group(1))
+    """The strings of a list in Package.swift, and the paths that its map() makes of those of sourceFolders."""
+    words, mapped = re.search(rf"^let {name} = (\[[^\]]*\])(.*)$", read("Package.swift"), re.MULTILINE).groups()
+    words = ast.literal_eval(words)
+    form = re.search(r'map \{ "([^"]*)" \}', mapped)
+    if name == "sourceFolders":
+        return [form.group(1).replace("\\($0)", word) for word in words]
+    return words + [form.group(1).replace("\\($0)", word) for word in swift_list("sourceFolders")] if form else words
 
 
 def compile_program(folder, compiler, program):
@@ -100,19 +105,34 @@ class Stub(unittest.TestCase):
 
 class Packages(unittest.TestCase):
     def test_package_swift_compiles_the_files_of_cmake(self):
-        out = swift_list("exclude")
-        for path in [*out, *swift_list("sources"), re.search(r'publicHeadersPath: "([^"]+)"', read("Package.swift")).group(1),
-                     *re.findall(r'(?:copy|headerSearchPath)\("([^"]+)"\)', read("Package.swift"))]:
+        """SwiftPM compiles each file below a folder of sources but headers and what is excluded. It refuses a resource there."""
+        out, folders, text = swift_list("withoutLinux") + swift_list("otherFiles"), swift_list("sourceFolders"), read("Package.swift")
+        for path in [*out, *folders, re.search(r'publicHeadersPath: "([^"]+)"', text).group(1),
+                     *re.findall(r'(?:copy|headerSearchPath)\("([^"]+)"\)', text)]:
             self.assertTrue(os.path.exists(os.path.join(SOURCE, path)), path)
-        found = {os.path.relpath(path, SOURCE) for top in swift_list("sources")
-                 for path in glob.glob(os.path.join(SOURCE, top, "**/*.c"), recursive=True)}
-        self.assertEqual({path for path in found if not path.startswith(tuple(folder + "/" for folder in out))}, sources_of_cmake())
+        found = {os.path.relpath(os.path.join(top, name), SOURCE)
+                 for folder in folders for top, _, names in os.walk(os.path.join(SOURCE, folder)) for name in names}
+        compiled = {path for path in found if not path.endswith(".h") and path not in out and not path.startswith(tuple(folder + "/" for folder in out))}
+        self.assertEqual(compiled, sources_of_cmake())
+        resources = re.findall(r'\.copy\("([^"]+)"\)', text)
+        self.assertEqual(resources, ["src/PrivacyInfo.xcprivacy"])
+        self.assertEqual([path for path in resources if path.startswith(tuple(folder + "/" for folder in folders))], [])
+        self.assertIn("exclude: withoutLinux + otherFiles,\n            sources: sourceFolders,", text)
+
+    def test_package_swift_leaves_no_file_without_a_rule(self):
+        """Of those that git knows: SwiftPM would print a warning with all their names."""
+        files = subprocess.run(["git", "-C", SOURCE, "ls-files"], text=True, capture_output=True, check=False).stdout.split("\n")
+        out = swift_list("withoutLinux") + swift_list("otherFiles") + swift_list("sourceFolders")
+        ruled = ("Package.swift", "src/PrivacyInfo.xcprivacy", "include/module.modulemap")
+        left = [path for path in files if path and not path.startswith(".") and not path.endswith(".h") and path not in (*ruled, *out)
+                and not path.startswith(tuple(folder + "/" for folder in out))]
+        self.assertEqual(left, [])
 
     def test_the_podspec_has_the_same_files(self):
         text = read("Hangdog.podspec")
         wanted = re.search(r"s\.source_files = (.*)\n", text).group(1)
         out = re.search(r"s\.exclude_files = ((?:.|\n)*?)\n  s\.", text).group(1)
-        ruby = ("puts Dir.glob([%s].flat_map { |p| p.sub('{c,h,def}', 'c') }) - Dir.glob([%s])" % (wanted, out))
+        ruby = ("puts Dir.glob([%s].flat_map { |p| p.sub('{c,h}', 'c') }) - Dir.glob([%s])" % (wanted, out))
         if not shutil.which("ruby"):
             self.skipTest("there is no ruby")
         found = subprocess.run(["ruby", "-e", ruby], cwd=SOURCE, text=True, capture_output=True, check=True).stdout.split()
@@ -150,6 +170,15 @@ class Packages(unittest.TestCase):
 @unittest.skipUnless(len(glob.glob(os.path.join(SOURCE, "build/apple/*/libhangdog.a"))) == 5 and shutil.which("llvm-lipo-14"),
                      "no libraries for Apple's systems: scripts/build-apple")
 class Xcframework(unittest.TestCase):
+    def check_import(self, headers):
+        """The module is found, and its map is not where another library has one: Xcode copies the headers of all into one folder."""
+        self.assertEqual(os.listdir(headers), ["hangdog"])
+        self.assertNotIn("trace.h", os.listdir(os.path.join(headers, "hangdog")))
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["clang-14", "-target", "arm64-apple-macos12.0", "-isysroot", SDK, "-fmodules", f"-fmodules-cache-path={folder}",
+                            "-I", headers, "-I", os.path.join(SOURCE, "tests/support/corefoundation"), "-x", "objective-c", "-Werror",
+                            "-fsyntax-only", "-"], input="@import Hangdog;\nint main(void) { return hangdog_start(0); }\n", text=True, check=True)
+
     def test_each_library_is_where_the_list_says(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, os.path.join(SOURCE, "scripts/xcframework"), folder], check=True, stdout=subprocess.DEVNULL)
@@ -164,9 +193,10 @@ class Xcframework(unittest.TestCase):
                 cpus = subprocess.run(["llvm-lipo-14", "-archs", os.path.join(place, entry["LibraryPath"])],
                                       text=True, capture_output=True, check=True).stdout.split()
                 self.assertEqual(sorted(cpus), sorted(entry["SupportedArchitectures"]))
-                for path in (f"{entry['HeadersPath']}/module.modulemap", f"{entry['HeadersPath']}/hangdog/hangdog.h", "PrivacyInfo.xcprivacy"):
+                for path in (f"{entry['HeadersPath']}/hangdog/module.modulemap", f"{entry['HeadersPath']}/hangdog/hangdog.h", "PrivacyInfo.xcprivacy"):
                     self.assertTrue(os.path.exists(os.path.join(place, path)), path)
                 self.assertEqual(entry.get("SupportedPlatformVariant"), "simulator" if "simulator" in entry["LibraryIdentifier"] else None)
+                self.check_import(os.path.join(place, entry["HeadersPath"]))
             self.assertEqual(names, {"macos-arm64_x86_64", "ios-arm64", "ios-arm64_x86_64-simulator"})
 
 
