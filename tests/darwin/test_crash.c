@@ -254,6 +254,21 @@ static void a_handler_that_fails_ends_the_process(void **state) {
     assert_true(e.took_ns < HD_NS_PER_S);
 }
 
+static void fail_before_programs_handler(void) {
+    handle_segv();
+    fail_in_handler();
+}
+
+/* The handler's own signal is blocked while the handler runs. On Darwin, a fault that is blocked comes again
+ * without end. */
+static void the_programs_handler_follows_a_failure_of_ours(void **state) {
+    (void)state;
+    struct ended e = child(fail_before_programs_handler, store_at_16);
+    assert_false(e.reported);
+    assert_true(WIFEXITED(e.status));
+    assert_int_equal(WEXITSTATUS(e.status), 43); /* of the second fault's address */
+}
+
 static void *crash_too(void *unused) {
     (void)unused;
     hd_os_nap(20 * HD_NS_PER_MS);
@@ -548,6 +563,7 @@ int main(void) {
         cmocka_unit_test(a_stop_restores_the_actions),
         cmocka_unit_test(a_worker_without_answer_costs_three_seconds),
         cmocka_unit_test(a_handler_that_fails_ends_the_process),
+        cmocka_unit_test(the_programs_handler_follows_a_failure_of_ours),
         cmocka_unit_test(two_threads_that_crash_have_one_report),
         cmocka_unit_test(a_forked_child_has_no_report),
         cmocka_unit_test(a_watched_threads_overflow_has_a_report),

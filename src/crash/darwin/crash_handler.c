@@ -87,8 +87,22 @@ static void let_it_happen(int signal, const siginfo_t *info) {
     }
 }
 
+/* Unblocks the signals of crashes, and stores the mask that the thread had. The kernel keeps a blocked signal
+ * of a fault for later, and the instruction fails again without end. The kernel itself blocks the handler's
+ * own signal, and abort() blocks the others. */
+static void unblock(sigset_t *mask) {
+    sigset_t crashes;
+    (void)sigemptyset(&crashes);
+    for (unsigned i = 0; i < SIGNALS; i++) {
+        (void)sigaddset(&crashes, signals[i]);
+    }
+    (void)pthread_sigmask(SIG_UNBLOCK, &crashes, mask);
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context) {
     int error = errno;
+    sigset_t mask;
+    unblock(&mask); /* the handler itself may fail */
     uint32_t none = HD_CRASH_NONE;
     bool child = hd_os.get_pid() != own_pid;
     bool first = !child && atomic_compare_exchange_strong(&hd_crash.phase, &none, HD_CRASH_STORING);
@@ -102,6 +116,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
     if (!child && !again && atomic_load_explicit(&hd_crash_wake, memory_order_relaxed) != NULL) {
         wait_for_report(hd_os_now_ns() + HD_CRASH_WAIT_NS, first);
     }
+    (void)pthread_sigmask(SIG_SETMASK, &mask, NULL); /* a signal sent again comes after the return */
     let_it_happen(signal, info);
     errno = error;
 }
@@ -110,7 +125,7 @@ static bool is_ours(const struct sigaction *action) {
     return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == on_signal;
 }
 
-/* Blocks no other signal: if the handler itself fails, the kernel must deliver that signal too. */
+/* Blocks no other signal, as `unblock` says. */
 static void install(void) {
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     (void)sigemptyset(&ours.sa_mask);

@@ -27,11 +27,17 @@ static int set_stack(pthread_attr_t *attributes, void *stack, size_t bytes) {
     return pthread_attr_setstacksize(attributes, LIBC_STACK_BYTES);
 }
 
-/* Creates a thread that blocks all signals: it inherits the mask. Returns 0 or a positive errno value. */
+/* Creates a thread that blocks all signals but those of a fault: it inherits the mask. The kernel keeps a
+ * blocked signal of a fault for later, and the instruction fails again without end. Returns 0 or a positive
+ * errno value. */
 static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*run)(void *), void *arg) {
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    int rc = pthread_sigmask(SIG_SETMASK, &all, &before);
+    static const int faults[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    sigset_t blocked, before;
+    (void)sigfillset(&blocked);
+    for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        (void)sigdelset(&blocked, faults[i]);
+    }
+    int rc = pthread_sigmask(SIG_SETMASK, &blocked, &before);
     if (rc == 0) {
         rc = pthread_create(handle, attributes, run, arg);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
