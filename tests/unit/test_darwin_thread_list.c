@@ -160,6 +160,18 @@ static void a_full_table_refuses_and_the_list_is_shorter(void **state) {
     assert_int_equal(all_rights(), 0);
 }
 
+/* In a child the parent's names may be those of the child's own rights. */
+static void a_child_releases_no_port_of_its_parent(void **state) {
+    (void)state;
+    assert_int_equal(walk(), 5);
+    hd_thread_ports_forget();
+    threads = 0;
+    assert_int_equal(walk(), 0);
+    assert_int_equal(hd_thread_port(hd_thread_id_of(ID(3))), 0);
+    assert_int_equal(all_rights(), 5); /* as before */
+    memset(rights, 0, sizeof rights);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_thread_is_listed_with_its_port, set_up),
@@ -168,6 +180,7 @@ int main(void) {
         cmocka_unit_test_setup(a_list_ends_at_its_space, set_up),
         cmocka_unit_test_setup(a_port_stays_until_its_last_entry_is_dropped, set_up),
         cmocka_unit_test_setup(a_full_table_refuses_and_the_list_is_shorter, set_up),
+        cmocka_unit_test_setup(a_child_releases_no_port_of_its_parent, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

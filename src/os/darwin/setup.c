@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "os/darwin/thread_ports.h"
 #include "os/darwin/wait.h"
 #include "os/os.h"
 
@@ -37,6 +38,7 @@ static void wipe_in_child(void) {
         }
     }
     hd_wait_forget();
+    hd_thread_ports_forget();
 }
 
 static unsigned claim_block(void) {

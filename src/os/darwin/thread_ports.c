@@ -49,3 +49,11 @@ void hd_thread_port_drop(hd_thread_id thread, hd_port port) {
         }
     }
 }
+
+void hd_thread_ports_forget(void) {
+    for (unsigned i = 0; i < HD_THREAD_PORTS_MAX; i++) {
+        atomic_store(&entries[i].id, 0);
+        atomic_store(&entries[i].port, 0);
+        atomic_store(&entries[i].claimed, false);
+    }
+}

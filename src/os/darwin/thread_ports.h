@@ -20,5 +20,8 @@ hd_port hd_thread_port(hd_thread_id thread);
 bool hd_thread_port_keep(hd_thread_id thread, hd_port port);
 /* Removes one entry with this port, and releases its right. */
 void hd_thread_port_drop(hd_thread_id thread, hd_port port);
+/* Makes the table empty in a forked child, and releases nothing. The names are the parent's: in the child,
+ * the same names may be those of other rights. */
+void hd_thread_ports_forget(void);
 
 #endif
