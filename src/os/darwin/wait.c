@@ -126,10 +126,9 @@ int hd_wait_wake(uint32_t *word, int count, bool shared) {
     atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0, used = atomic_load(&table.used); i < used && woken < count; i++) {
         uint64_t state = waits;
-        hd_port semaphore = atomic_load(&table.semaphore[i]);
         if (atomic_load(&table.state[i]) == waits &&
             atomic_compare_exchange_strong(&table.state[i], &state, (uint64_t)(uintptr_t)word | WOKEN)) {
-            signal_waiter(semaphore);
+            signal_waiter(atomic_load(&table.semaphore[i])); /* a slot that waits has one */
             woken++;
         }
     }
