@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "os/darwin/file_protection.h"
 #include "os/os.h"
 #include "report/spool.h"
 #include "report/spool_path.h"
@@ -26,6 +27,12 @@ static char top[] = "/tmp/hangdog-spool-path-XXXXXX";
 static char path[2 * PATH_MAX], name[HD_SPOOL_FOLDER_BYTES];
 static int above;
 static struct hd_os_calls real;
+static int lowered; /* the folders whose class became less strict */
+
+void hd_file_protection_lower(int folder) {
+    assert_true(folder >= 0);
+    lowered++;
+}
 
 /* A sandbox: folders that are shorter than `top` cannot be opened. */
 static int open_inside(int dir, const char *of, int flags, int mode) {
@@ -125,6 +132,18 @@ static void a_relative_path_starts_at_the_present_folder(void **state) {
     assert_int_equal(chdir(before), 0);
 }
 
+/* The program's own folder keeps its class. */
+static void only_a_folder_of_ours_is_open_on_a_locked_device(void **state) {
+    (void)state;
+    lowered = 0;
+    int first = enter("/Library/hangdog"), second = enter("/Library/hangdog"), old = enter("/Library");
+    assert_true(first >= 0 && second >= 0 && old >= 0);
+    assert_int_equal(lowered, 1);
+    close(first);
+    close(second);
+    close(old);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(missing_folders_are_made, set_up, tear_down),
@@ -133,6 +152,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_in_the_way_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_paths_have_a_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_relative_path_starts_at_the_present_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_a_folder_of_ours_is_open_on_a_locked_device, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

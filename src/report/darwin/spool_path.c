@@ -2,6 +2,9 @@
  *
  * A sandbox may deny to open the folders above an app's own. So the path is opened as a whole first, and only
  * missing folders at its end are made. The path is at most PATH_MAX bytes long, as for each call here.
+ *
+ * A folder that we make has only our files, so it gets the class that a locked device can write. A folder
+ * that was there keeps its class.
  */
 #include "report/spool_path.h"
 
@@ -10,6 +13,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "os/darwin/file_protection.h"
 #include "os/os.h"
 
 int hd_spool_enter_folder(int dir, const char *name) {
@@ -21,7 +25,11 @@ int hd_spool_enter_folder(int dir, const char *name) {
     if (r < 0 && r != -EEXIST) {
         return r;
     }
-    return hd_os_open_folder(dir, name, r != 0);
+    fd = hd_os_open_folder(dir, name, r != 0);
+    if (fd >= 0 && r == 0) {
+        hd_file_protection_lower(fd);
+    }
+    return fd;
 }
 
 /* Makes the folders of `path` that are missing, but not the last one. Changes `path` meanwhile. */
