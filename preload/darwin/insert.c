@@ -12,8 +12,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "control/instance.h"
 #include "control/settings.h"
+#include "image/modules.h"
 #include "preload/darwin/inserted_list.h"
 #include "preload/darwin/run_loop.h"
 #include "record/run_text.h"
@@ -52,6 +54,11 @@ static void fill_settings(const struct hd_record_options *o, struct hd_settings 
     out->sample_launch_ns = SAMPLE_LAUNCH_NS;
     out->launch_known_ns = LAUNCH_KNOWN_NS;
     copy_string(out->app_name, sizeof out->app_name, o->app_name);
+    if (out->app_name[0] == '\0') {
+        char path[512];
+        hd_image_program_path(path, sizeof path);
+        hd_text_base_name(out->app_name, sizeof out->app_name, path);
+    }
     copy_string(out->app_version, sizeof out->app_version, o->app_version);
     copy_string(out->environment, sizeof out->environment, o->environment);
     copy_string(out->spool, sizeof out->spool, o->spool);

@@ -36,7 +36,7 @@ def core_foundation(cpu):
 class Insert(AppleTest):
     def run_inserted(self, cpu, program, *arguments, **options):
         with tempfile.TemporaryDirectory(prefix="hangdog-test-") as spool:
-            lines = {"threshold_ns": THRESHOLD_NS, "app_name": "inserted", "spool": spool}
+            lines = {"threshold_ns": THRESHOLD_NS, "spool": spool}
             environment = {"DYLD_INSERT_LIBRARIES": inserted_library(cpu), "APPLE_LOADER_QUIET": "1",
                            "HANGDOG_RUN": "".join(f"{name}={value}\n" for name, value in lines.items())}
             self.passes(cpu, program, spool, *arguments, environment=environment, **options)
@@ -47,6 +47,7 @@ class Insert(AppleTest):
         """One hang of 700 ms. A program of symbols names each function of the hot stack."""
         self.assertEqual(["hang"], [report["kind"] for report in found])
         self.assertTrue(found[0]["complete"])
+        self.assertIn(found[0]["app"]["name"], ("inserted", "inserted_loop"))
         self.assertAlmostEqual(700, found[0]["duration_ns"] / 1e6, delta=300)
         for function in functions:
             self.assertIn(function, found[0]["shown"])
