@@ -33,7 +33,7 @@ static bool copy_known(struct hd_target *t, uint64_t sp, uint8_t *stack, struct 
         return false;
     }
     uint64_t lo = t->bounds.lo, hi = t->bounds.hi;
-    uint64_t from = sp - lo < HD_RED_ZONE ? lo : sp - HD_RED_ZONE;
+    uint64_t from = lo + HD_RED_ZONE > sp ? lo : sp - HD_RED_ZONE;
     uint64_t n = hi - from < HD_STACK_BYTES_MAX ? hi - from : HD_STACK_BYTES_MAX;
     __atomic_store_n(&t->mailbox->reading, 1, __ATOMIC_SEQ_CST);
     bool there = __atomic_load_n(&t->mailbox->ended, __ATOMIC_SEQ_CST) == 0;
