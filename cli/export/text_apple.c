@@ -47,6 +47,14 @@ static void put_time(FILE *out, const char *label, const char *time) {
     }
 }
 
+/* A report has "macOS 14.5 (23F79)", and Apple's text another word for iOS. */
+static void put_system(FILE *out, const json_t *report) {
+    const char *version = report_text(json_object_get(report, "host"), "os_version");
+    fprintf(out, "%-20s %s ", "OS Version:", strcmp(os_of(report), "ios") == 0 ? "iPhone OS" : "macOS");
+    sanitize_print(out, version + strcspn(version, "0123456789"));
+    fputc('\n', out);
+}
+
 /* The first module is the program. */
 static const char *program_path(const json_t *report) {
     return report_text(json_array_get(json_object_get(report, "modules"), 0), "path");
@@ -80,9 +88,8 @@ static void put_header(FILE *out, const json_t *report) {
     put_line(out, "Code Type:", is_arm(report) ? "ARM-64 (Native)" : "X86-64 (Native)");
     put_time(out, "Date/Time:", report_text(report, "started_at"));
     put_time(out, "Launch Time:", report_text(app, "started_at"));
-    fprintf(out, "%-20s %s ", "OS Version:", strcmp(os_of(report), "ios") == 0 ? "iPhone OS" : "macOS");
-    sanitize_print(out, report_text(host, "os_version"));
-    fprintf(out, "\n%-20s 104\n", "Report Version:");
+    put_system(out, report);
+    put_line(out, "Report Version:", "104");
     free(process);
     put_event(out, report);
 }

@@ -78,7 +78,7 @@ class AtTheCommand(Apple):
         text = subprocess.run([HANGDOG, "export", "--symbols", app.dsym, path], capture_output=True, text=True, timeout=PATIENCE, check=True,
                               env=environment()).stdout
         for line in (r"Process: +shop \[71\]", r"Code Type: +ARM-64 \(Native\)", r"Date/Time: +2026-01-31 12:00:00.000 \+0000",
-                     r"OS Version: +macOS 14\.5", r"Report Version: +104", r"Triggered by Thread: +0", r"Thread 0:", r"Thread 1 name:  worker"):
+                     r"OS Version: +macOS 14\.5 \(23F79\)", r"Report Version: +104", r"Triggered by Thread: +0", r"Thread 0:", r"Thread 1 name:  worker"):
             self.assertRegex(text, "(?m)^" + line + "$")
         images = re.findall(r"(?m)^ *(0x[0-9a-f]+)[-\s]+(0x[0-9a-f]+)\s+[+]?(.+?)\s+(arm64|x86_64)\s+<([0-9a-f]{32})>\s+(.*)$", text)
         self.assertEqual([("0x100000000", "0x10000ffff", "App", "arm64", app.uuid["arm64"], report["modules"][0]["path"])], images)
