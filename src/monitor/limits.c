@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "monitor/limits.h"
 
+/* From here on, a threshold says that the program wants no report of the state. */
+#define NEVER_NS (30 * 24 * 3600 * HD_NS_PER_S)
+
 hangdog_state hd_limits_state(const struct hd_monitor *m, const struct hd_look_state *s) {
     if (!s->launched) {
         return HANGDOG_STATE_LAUNCH;
@@ -20,7 +23,7 @@ static uint64_t threshold_of(const struct hd_settings *settings, const struct hd
     uint64_t ns = own ? w->threshold_ns : settings->threshold_ns[state];
     ns = ns < settings->threshold_max_ns ? ns : settings->threshold_max_ns;
     uint64_t system_ns = hd_limits_system_ns(state);
-    return ns < system_ns ? ns : system_ns;
+    return ns < system_ns || ns >= NEVER_NS ? ns : system_ns;
 }
 
 struct hd_limits hd_limits_of(const struct hd_monitor *m, const struct hd_look_state *s,
