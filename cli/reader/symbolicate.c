@@ -23,6 +23,7 @@ struct work {
         *known; /* "module offset" → array of {function, file, line, inlined}: stacks repeat their frames */
     json_t *notes; /* by module's path */
     json_t *script_notes;
+    bool of_apple; /* the report is of macOS or iOS */
     int mapped;
     int64_t ran_s;
 };
@@ -47,6 +48,17 @@ static const json_t *module_of(const json_t *modules, const json_t *frame) {
     return json_array_get(modules, (size_t)json_integer_value(index));
 }
 
+static bool is_of_apple(const json_t *report) {
+    const char *kernel = json_string_value(json_object_get(json_object_get(report, "host"), "kernel"));
+    return kernel != NULL && strncmp(kernel, "Darwin ", 7) == 0;
+}
+
+/* The first module is the program. Its file is not here, but its author has the dSYM bundle. */
+static const char *dsym_hint(const struct work *w, const json_t *module) {
+    return w->of_apple && module == json_array_get(w->modules, 0) ? " (--symbols DIR: a folder with its dSYM)"
+                                                                  : "";
+}
+
 /* The kernel's own module has no file, which is no news to anybody. */
 static void note_reason(struct work *w, const json_t *module, const char *reason) {
     const char *path = json_string_value(json_object_get(module, "path"));
@@ -57,7 +69,9 @@ static void note_reason(struct work *w, const json_t *module, const char *reason
     if (path == NULL || strstr(path, "vdso") != NULL || json_object_get(w->notes, path) != NULL) {
         return;
     }
-    json_object_set_new(w->notes, path, json_sprintf("no symbols for %s: %s", base_name(path), reason));
+    json_object_set_new(
+        w->notes, path,
+        json_sprintf("no symbols for %s: %s%s", base_name(path), reason, dsym_hint(w, module)));
 }
 
 static json_t *describe(const struct symbol *symbol) {
@@ -194,6 +208,7 @@ static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t ow
         .known = json_object(),
         .notes = json_object(),
         .script_notes = json_array(),
+        .of_apple = is_of_apple(report),
         .ran_s = ran_s(report),
     };
     symbolizer_begin(s, owner);

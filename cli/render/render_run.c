@@ -7,7 +7,10 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 static void put_app(const struct page *p, FILE *out) {
     const json_t *app = json_object_get(p->report, "app");
@@ -22,13 +25,20 @@ static void put_app(const struct page *p, FILE *out) {
     }
 }
 
+/* "macOS 14.5" says "macos", too. */
+static bool version_says_system(const json_t *host) {
+    const char *os = value_text(host, "os"), *version = value_text(host, "os_version");
+    return os != NULL && version != NULL && strncasecmp(version, os, strlen(os)) == 0;
+}
+
 static void put_host(const struct page *p, FILE *out) {
     static const char *const names[] = {"os", "os_version", "kernel", "arch"};
     const json_t *host = json_object_get(p->report, "host");
     int64_t cpus = value_int(host, "cpus"), bytes = value_int(host, "memory_bytes");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    size_t first = version_says_system(host) ? 1 : 0;
+    for (size_t i = first; i < sizeof names / sizeof names[0]; i++) {
         if (value_text(host, names[i]) != NULL) {
-            fprintf(out, "%s%s", i == 0 ? "" : i == 1 ? " " : ", ", value_text(host, names[i]));
+            fprintf(out, "%s%s", i == first ? "" : i == 1 ? " " : ", ", value_text(host, names[i]));
         }
     }
     if (cpus > 0) {

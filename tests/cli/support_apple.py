@@ -86,7 +86,8 @@ class App:
 
     def report(self, machine, addresses, path=None, **more):
         frames = [{"pc": hex(0x100000000 + at), "module": 0, "offset": hex(at), "trust": "context"} for at in addresses]
-        return small_report(host={"os": "macos", "os_version": "macOS 14.5 (23F79)", "arch": machine.replace("arm64", "aarch64")},
+        return small_report(host={"os": "macos", "os_version": "macOS 14.5 (23F79)", "kernel": "Darwin 23.5.0",
+                                  "arch": machine.replace("arm64", "aarch64")},
                             modules=[{"path": path or "/Applications/App.app/Contents/MacOS/App", "base": "0x100000000", "size": 65536,
                                       "build_id": self.uuid[machine]}],
                             hot_stack={"frames": frames}, **more)

@@ -123,6 +123,19 @@ class AtTheCommand(Apple):
             named += any("line" in frame for frame in self.show(report, "--symbols", app.dsym)["hot_stack"]["frames"])
         self.assertGreater(named, MUTATIONS // 10)
 
+    def test_a_person_learns_where_names_come_from(self):
+        app = App(self.folder, "arm64")
+        report = app.report("arm64", [*app.addresses("arm64")[:1]])
+        report["modules"].append({"path": "/usr/lib/dyld", "base": "0x180000000", "size": 4096, "build_id": "%032x" % 1})
+        report["hot_stack"]["frames"].append({"pc": "0x180000010", "module": 1, "offset": "0x10", "trust": "cfi"})
+        path = os.path.join(self.folder, "report.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        text = subprocess.run([HANGDOG, "show", path], capture_output=True, text=True, timeout=PATIENCE, check=True, env=environment()).stdout
+        self.assertRegex(text, r"(?m)^ *no symbols for App: .* \(--symbols DIR: a folder with its dSYM\)$")
+        self.assertRegex(text, r"(?m)^ *no symbols for dyld: [^(]*$")
+        self.assertRegex(text, r"(?m)^ *host +macOS 14\.5 \(23F79\), Darwin 23\.5\.0, aarch64$")
+
     def test_another_build_is_refused(self):
         app = App(self.folder, "arm64")
         report = app.report("arm64", app.addresses("arm64"), path=app.path)
