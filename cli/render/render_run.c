@@ -32,7 +32,7 @@ static bool version_says_system(const json_t *host) {
 }
 
 static void put_host(const struct page *p, FILE *out) {
-    static const char *const names[] = {"os", "os_version", "kernel", "arch"};
+    static const char *const names[] = {"os", "os_version", "kernel", "arch", "model"};
     const json_t *host = json_object_get(p->report, "host");
     int64_t cpus = value_int(host, "cpus"), bytes = value_int(host, "memory_bytes");
     size_t first = version_says_system(host) ? 1 : 0;

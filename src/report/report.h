@@ -23,7 +23,8 @@ struct hd_app {
 };
 
 struct hd_host {
-    const char *os_version, *kernel; /* NULL: left out */
+    const char *os;                          /* a word of the schema; NULL: linux */
+    const char *os_version, *kernel, *model; /* NULL: left out */
     int cpus;
     uint64_t memory_bytes;
 };

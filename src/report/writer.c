@@ -99,10 +99,11 @@ static void write_app(const struct hd_app *a, struct hd_json *j) {
 
 static void write_host(const struct hd_host *h, struct hd_json *j) {
     hd_json_object(j, "host");
-    hd_json_str(j, "os", "linux");
+    hd_json_str(j, "os", h->os != NULL ? h->os : "linux");
     hd_json_str(j, "os_version", h->os_version);
     hd_json_str(j, "kernel", h->kernel);
     hd_json_str(j, "arch", ARCH);
+    hd_json_str(j, "model", h->model);
     if (h->cpus > 0) {
         hd_json_i64(j, "cpus", h->cpus);
     }

@@ -12,7 +12,7 @@
 struct hd_program_facts {
     struct hd_app app;
     struct hd_host host;
-    char os_version[64], kernel[64], executable[64];
+    char os_version[64], kernel[64], executable[64], model[32];
 };
 
 /* The state of the process at one time. */

@@ -31,6 +31,9 @@ class ThinThread(AppleTest):
         self.assertEqual("hang", report["kind"])
         self.assertTrue(report["complete"])
         self.assertAlmostEqual(700, report["duration_ns"] / 1e6, delta=150)
+        host = report["host"]
+        self.assertEqual(("macos", "Loader1,1", {"arm64": "aarch64"}.get(cpu, cpu)), (host["os"], host["model"], host["arch"]))
+        self.assertTrue(host["os_version"].startswith("macOS 14.5"), host)
         frames = report["hot_stack"]["frames"]
         module = report["modules"][frames[0]["module"]]
         self.assertEqual("thin", os.path.basename(module["path"]))

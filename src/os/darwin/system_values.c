@@ -62,3 +62,20 @@ const char *hd_system_name(void) {
     return "iOS";
 #endif
 }
+
+const char *hd_system_word(void) {
+#if TARGET_OS_OSX
+    return "macos";
+#else
+    return "ios";
+#endif
+}
+
+/* On a Mac hw.machine is the CPU; on an iPhone hw.model is the board. */
+const char *hd_system_model_name(void) {
+#if TARGET_OS_OSX
+    return "hw.model";
+#else
+    return "hw.machine";
+#endif
+}

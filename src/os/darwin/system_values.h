@@ -18,5 +18,9 @@ bool hd_system_has_debugger(void);
 void hd_system_process_name(int pid, char name[16]);
 /* "macOS", "iOS" and so on. */
 const char *hd_system_name(void);
+/* The system's word in a report: "macos" or "ios". */
+const char *hd_system_word(void);
+/* The name of the value that has the device's model, such as "Mac14,2" or "iPhone15,2". */
+const char *hd_system_model_name(void);
 
 #endif

@@ -57,7 +57,10 @@ static void fill_host(struct hd_program_facts *f) {
     f->host.memory_bytes = hd_system_number("hw.memsize");
     f->host.cpus = (int)hd_system_number("hw.logicalcpu");
     f->host.os_version = or_null(f->os_version);
+    hd_system_text(hd_system_model_name(), f->model, sizeof f->model);
     f->host.kernel = or_null(f->kernel);
+    f->host.model = or_null(f->model);
+    f->host.os = hd_system_word();
 }
 
 static void fill_app(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o) {
