@@ -74,6 +74,9 @@ static inline const char *hd_module_path(const struct hd_modules *m, uint32_t in
 /* The file of the main program, even if the loader was started to run the program. Truncated if too long;
  * empty if not known. */
 void hd_image_program_path(char *path, size_t bytes);
+/* Returns the index of the main program's module, which becomes known if it was not; -1: it cannot be found.
+ */
+int hd_modules_program(struct hd_modules *m);
 
 /* True: a file of the system by its path, the vDSO, or the preload. The second function: a module with such a
  * file, but not the program itself, which may be in such a folder too. */

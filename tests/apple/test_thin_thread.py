@@ -38,6 +38,7 @@ class ThinThread(AppleTest):
         module = report["modules"][frames[0]["module"]]
         self.assertEqual("thin", os.path.basename(module["path"]))
         self.assertEqual(uuid_of(program), module["build_id"])
+        self.assertEqual(uuid_of(program), report["app"].get("build_id"))
         # The innermost frame is an address; the others are return addresses.
         return [int(f["offset"], 16) - (i > 0) for i, f in enumerate(frames) if f["module"] == frames[0]["module"]]
 

@@ -222,6 +222,16 @@ static void the_program_has_a_path(void **state) {
     assert_string_equal(path, "");
 }
 
+/* At the start of a run no module is known. */
+static void the_programs_module_becomes_known(void **state) {
+    (void)state;
+    assert_int_equal(m.count, 0);
+    assert_int_equal(hd_modules_program(&m), 0);
+    assert_true(m.module[0].main_program && m.module[0].build_id_bytes == 16);
+    macho_image_header(&images[0])->file_type = HD_MACHO_DYLIB;
+    assert_int_equal(hd_modules_program(&m), -1);
+}
+
 static void folders_of_the_system(void **state) {
     (void)state;
     static const char *const its[] = {
@@ -303,6 +313,7 @@ int main(void) {
         cmocka_unit_test_setup(the_loader_is_a_module, set_up),
         cmocka_unit_test_setup(hostile_lists_end, set_up),
         cmocka_unit_test_setup(the_program_has_a_path, set_up),
+        cmocka_unit_test_setup(the_programs_module_becomes_known, set_up),
         cmocka_unit_test_setup(folders_of_the_system, set_up),
         cmocka_unit_test_setup(exported_functions_are_found_by_name, set_up),
         cmocka_unit_test_setup(a_hostile_trie_costs_little, set_up),

@@ -162,25 +162,37 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
     return 0;
 }
 
+/* Finds the image of the program. False: the list is not known, or the loader is changing it. */
+static bool find_program(const struct hd_memory *memory, struct hd_image_entry *out) {
+    struct hd_image_list l;
+    struct hd_macho_header header;
+    int rc = -EAGAIN;
+    for (unsigned i = 0; i < TRIES && rc == -EAGAIN; i++) {
+        rc = read_list(&l, memory);
+    }
+    for (uint32_t i = 0; rc == 0 && i < l.count; i++) {
+        if (hd_image_list_entry(&l, memory, i, out) &&
+            hd_memory_read(memory, out->header, &header, sizeof header) &&
+            header.file_type == HD_MACHO_EXECUTE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The loader lists a path without links. */
 void hd_image_program_path(char *path, size_t bytes) {
     struct hd_memory memory = {.read = read_live};
-    struct hd_image_list l;
-    struct hd_image_entry entry;
-    struct hd_macho_header header;
-    int rc = -EAGAIN;
+    struct hd_image_entry program;
     path[0] = '\0';
-    for (unsigned i = 0; i < TRIES && rc == -EAGAIN; i++) {
-        rc = read_list(&l, &memory);
+    if (find_program(&memory, &program)) {
+        (void)hd_image_read_string(&memory, program.path, path, bytes);
     }
-    for (uint32_t i = 0; rc == 0 && i < l.count; i++) {
-        if (hd_image_list_entry(&l, &memory, i, &entry) &&
-            hd_memory_read(&memory, entry.header, &header, sizeof header) &&
-            header.file_type == HD_MACHO_EXECUTE) {
-            (void)hd_image_read_string(&memory, entry.path, path, bytes);
-            return;
-        }
-    }
+}
+
+int hd_modules_program(struct hd_modules *m) {
+    struct hd_image_entry program;
+    return find_program(&m->memory, &program) ? hd_modules_at(m, program.header) : -1;
 }
 
 void hd_modules_init_live(struct hd_modules *m, int mem_fd) {

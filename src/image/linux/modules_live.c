@@ -115,6 +115,10 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
     return 0;
 }
 
+int hd_modules_program(struct hd_modules *m) {
+    return hd_modules_at(m, getauxval(AT_ENTRY));
+}
+
 void hd_modules_init_live(struct hd_modules *m, int mem_fd) {
     hd_modules_reset(m);
     m->lost = 0;

@@ -84,16 +84,11 @@ static void fill_app(struct hd_program_facts *f, const struct hd_settings *s, st
     }
 }
 
-/* The program's own module is the one with the program's path. */
 static void fill_build_id(struct hd_app *app, struct hd_modules *modules) {
-    char path[512];
-    hd_image_program_path(path, sizeof path);
-    for (uint32_t i = 0; i < modules->count; i++) {
-        if (path[0] != '\0' && strcmp(hd_module_path(modules, i), path) == 0) {
-            app->build_id_bytes = modules->module[i].build_id_bytes;
-            memcpy(app->build_id, modules->module[i].build_id, app->build_id_bytes);
-            return;
-        }
+    int index = hd_modules_program(modules);
+    if (index >= 0) {
+        app->build_id_bytes = modules->module[index].build_id_bytes;
+        memcpy(app->build_id, modules->module[index].build_id, app->build_id_bytes);
     }
 }
 

@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/script_argument.h"
 #include "base/text.h"
@@ -114,7 +113,7 @@ static void fill_app(struct hd_program_facts *f, const struct hd_settings *s, st
 }
 
 static void fill_build_id(struct hd_app *app, struct hd_modules *modules) {
-    int index = hd_modules_at(modules, getauxval(AT_ENTRY));
+    int index = hd_modules_program(modules);
     if (index >= 0) {
         app->build_id_bytes = modules->module[index].build_id_bytes;
         memcpy(app->build_id, modules->module[index].build_id, app->build_id_bytes);
