@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support_apple import App
+from support_dsym import App
 from support_fleet import Collector, need_fleet
 from support_run import HANGDOG, PATIENCE, SANITIZER, environment, main, wait_until
 
