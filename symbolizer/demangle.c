@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of C++ and Rust functions as they were written, by libiberty. A name comes from anybody's file: what
- * would take long or much is left as it is. Ordinary code.
+ * Names of C++ and Rust functions as they were written, by libiberty; Swift's by swift_name. A name comes
+ * from anybody's file: what would take long or much is left as it is. Ordinary code.
  */
 #include "symbolizer/demangle.h"
+
+#include "symbolizer/block_name.h"
+#include "symbolizer/swift_name.h"
 
 #include <ctype.h>
 #include <libiberty/demangle.h>
@@ -93,6 +96,9 @@ static bool read_name(const char *name, struct text *t) {
 
 static bool demangle(const char *name, struct text *t) {
     char copy[NAME_MAX_BYTES + 1];
+    if (swift_is_mangled(name)) {
+        return swift_name(name, t->bytes, sizeof t->bytes) != 0;
+    }
     bool rust = strncmp(name, "_R", 2) == 0;
     size_t bytes = strlen(name);
     if ((!rust && strncmp(name, "_Z", 2) != 0) || bytes > NAME_MAX_BYTES) {
@@ -111,7 +117,7 @@ static bool demangle(const char *name, struct text *t) {
 char *symbolizer_demangle(const char *name) {
     struct text t;
     if (!demangle(name, &t)) {
-        return strdup(name);
+        return strdup(block_name(name));
     }
     return strdup(t.bytes);
 }

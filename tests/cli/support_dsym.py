@@ -33,6 +33,24 @@ extern "C" int run_app(int k) {
 }
 """
 
+# Symbols of Swift and Objective-C, as their compilers name them.
+SWIFT_SOURCE = """
+#define NAMED(symbol) __asm__("_" symbol) __attribute__((noinline))
+int layout(int k) NAMED("$s4main4ViewV6layout2of2inSiSi_SStF");
+int body(int k) NAMED("$s4main4ViewV4bodyQrvgyycfU_TA");
+int load(int k) NAMED("$s4main5ModelC4loadyyYaKFTQ0_");
+int unknown(int k) NAMED("$s4main4ViewVMacro");
+int hit(int k) NAMED("-[View hit]");
+int block(int k) NAMED("__11-[View hit]_block_invoke");
+volatile int n;
+int layout(int k) { n += k; return n; }
+int body(int k) { return layout(k) + 1; }
+int load(int k) { return body(k) + 2; }
+int unknown(int k) { return load(k) + 3; }
+int hit(int k) { return unknown(k) + 4; }
+int block(int k) { return hit(k) + 5; }
+"""
+
 
 def tool(*words):
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
@@ -41,18 +59,18 @@ def tool(*words):
 class App:
     """`path` is the library, `dsym` its bundle, `dwarf` the file in the bundle. Several machines: a fat file each."""
 
-    def __init__(self, folder, *machines, optimize="-O1"):
+    def __init__(self, folder, *machines, optimize="-O1", source=SOURCE):
         self.machines = machines
         self.path = os.path.join(folder, "App")
         self.dsym = self.path + ".dSYM"
         self.dwarf = os.path.join(self.dsym, "Contents/Resources/DWARF/App")
-        source = os.path.join(folder, "app.cc")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(SOURCE)
+        path = os.path.join(folder, "app.cc")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(source)
         self.text, slices = {}, []
         for machine in machines:
             built, linked = os.path.join(folder, machine + ".o"), os.path.join(folder, machine)
-            tool("clang-14", "-target", MACHINES[machine], "-g", optimize, "-c", source, "-o", built)
+            tool("clang-14", "-target", MACHINES[machine], "-g", optimize, "-c", path, "-o", built)
             tool("ld64.lld-14", "-dylib", "-arch", machine, "-platform_version", "macos", "12.0", "14.0", "-o", linked, built)
             slices.append(linked)
             head = tool("llvm-otool-14", "-l", linked)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support_dsym import App
+from support_dsym import App, SWIFT_SOURCE
 from support_fleet import Collector, need_fleet
 from support_run import HANGDOG, PATIENCE, SANITIZER, environment, main, wait_until
 
@@ -66,6 +66,32 @@ class AtTheCommand(Apple):
         report = self.show(app.report("x86_64", places), "--symbols", self.folder)
         names = {frame.get("function") for frame in report["hot_stack"]["frames"]}
         self.assertEqual({"app::View::layout(int)", "app::hidden(int)", "run_app"}, names - {None})
+
+    def test_swift_and_objective_c_are_named_as_a_person_reads_them(self):
+        app = App(self.folder, "arm64", source=SWIFT_SOURCE)
+        swift = ["View.layout(of:in:)", "partial apply for closure #1 in View.body.getter", "(1) await resume partial function for Model.load()"]
+        places = app.addresses("arm64")
+        described = self.names(app, places, app.dsym)
+        self.assertEqual(swift, described[:3])
+        os.rename(app.dsym, app.dsym + "-elsewhere")
+        subprocess.run(["llvm-strip-14", "-S", app.path], check=True)
+        self.assertEqual(swift + ["$s4main4ViewVMacro", "-[View hit]", "-[View hit]_block_invoke"], self.names(app, places, self.folder))
+
+    def names(self, app, places, symbols):
+        """Functions in the order of their code."""
+        chains = self.chains(self.show(app.report("arm64", places), "--symbols", symbols))
+        return list(dict.fromkeys(chains[place][0][0] for place in places))
+
+    def test_a_swift_function_is_the_app_s_own(self):
+        app = App(self.folder, "arm64", source=SWIFT_SOURCE)
+        report = app.report("arm64", app.addresses("arm64", 16)[:2])
+        report["app"]["executable"] = "App"
+        path = os.path.join(self.folder, "report.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        text = subprocess.run([HANGDOG, "show", "--symbols", app.dsym, path], capture_output=True, text=True, timeout=PATIENCE, check=True,
+                              env=environment()).stdout
+        self.assertRegex(text.splitlines()[0], r"^hang of 1.5 s in View\.layout\(of:in:\) \(app.cc:\d+\), shop\[71\]")
 
     def test_the_text_has_the_form_of_a_crash_report(self):
         app = App(self.folder, "arm64")
