@@ -68,10 +68,9 @@ static const char *read_accessor(struct swift *s) {
                                             "rread",
                                             "Mmodify",
                                             "iinit",
-                                            "xmodify",
-                                            "yread",
+                                            "xmodify2",
+                                            "yread2",
                                             "bborrow",
-                                            "zmodify",
                                             "p",
                                             NULL};
     static const char *const addressors[] = {"Oowning", "onativeOwning", "pnativePinning", "uunsafe", NULL};

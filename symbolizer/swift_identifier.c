@@ -70,11 +70,17 @@ static bool read_words(struct swift *s) {
     }
 }
 
+/* The next n characters, which are of ASCII. */
 static const char *take(struct swift *s, uint32_t n) {
     const char *bytes = s->at;
     if (s->bad || n == 0 || n > (size_t)(s->end - s->at)) {
         swift_fail(s);
         return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (bytes[i] <= ' ' || bytes[i] > '~') {
+            swift_fail(s);
+        }
     }
     s->at += n;
     return bytes;

@@ -73,6 +73,8 @@ struct swift_node {
 #define SWIFT_CONFORMING_CALL "protocol witness"
 #define SWIFT_CONFORMING_TABLE "witness table"
 
+#define SWIFT_SPECIALIZED "specialized " /* a name says this once */
+
 struct swift {
     const char *at, *end;
     bool bad;

@@ -303,12 +303,17 @@ static void print_attribute(struct printer *p, const struct swift_node *n) {
 
 size_t swift_print(const struct swift *s, char *out, size_t room) {
     struct printer p = {.s = s, .out = out, .room = room};
+    bool specialized = false;
     for (uint16_t i = s->depth; i-- > 1;) {
         const struct swift_node *n = node_of(&p, s->stack[i]);
         if (n->kind != SWIFT_ATTRIBUTE) {
             return 0;
         }
-        print_attribute(&p, n);
+        bool is_specialized = n->word != NULL && strcmp(n->word, SWIFT_SPECIALIZED) == 0;
+        if (!is_specialized || !specialized) {
+            print_attribute(&p, n);
+        }
+        specialized |= is_specialized;
     }
     enum swift_kind kind = s->depth != 0 ? s->nodes[s->stack[0]].kind : SWIFT_NONE;
     if (kind < SWIFT_FUNCTION || kind > SWIFT_OUTLINED) {

@@ -11,7 +11,7 @@
 #define PIECES_MAX 128 /* arguments that consume something */
 
 static void push_specialized(struct swift *s) {
-    swift_push(s, swift_make_word(s, SWIFT_ATTRIBUTE, 0, "specialized "));
+    swift_push(s, swift_make_word(s, SWIFT_ATTRIBUTE, 0, SWIFT_SPECIALIZED));
 }
 
 static void skip_info(struct swift *s) {
@@ -31,7 +31,7 @@ void swift_read_specialization(struct swift *s, char letter) {
         }
         letter = swift_next(s);
     }
-    if (letter == 0 || strchr("gGBspP", letter) == NULL) {
+    if (letter == 0 || strchr("gGBsipP", letter) == NULL) {
         swift_fail(s);
     }
     skip_info(s);

@@ -7,7 +7,7 @@
 
 #include "symbolizer/swift_nodes.h"
 
-/* At what follows `Tg`, `TG`, `TB`, `Ts`, `Tp`, `TP` (letter) or `Tt`. */
+/* At what follows `Tg`, `TG`, `TB`, `Ts`, `Ti`, `Tp`, `TP` (letter) or `Tt`. */
 void swift_read_specialization(struct swift *s, char letter);
 
 /* At what follows `Tf`. */
