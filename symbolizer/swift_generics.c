@@ -97,9 +97,7 @@ void swift_read_archetype(struct swift *s) {
     } else if (c == 'p') {
         swift_need_type(s);
         swift_wrap_type(s, SWIFT_PLAIN);
-    } else if (c == 'P') {
-        pop_pack(s);
-    } else if (c == 'S' && (swift_next_if(s, 'i') || swift_next_if(s, 'd'))) {
+    } else if (c == 'P' || (c == 'S' && (swift_next_if(s, 'i') || swift_next_if(s, 'd')))) {
         pop_pack(s);
     } else {
         swift_fail(s);

@@ -27,6 +27,10 @@ static void add(struct printer *p, const char *text, size_t n) {
 }
 
 static void add_word(struct printer *p, const char *word) {
+    if (word == NULL) {
+        p->bad = true;
+        return;
+    }
     add(p, word, strlen(word));
 }
 
@@ -222,6 +226,10 @@ static void print_type(struct printer *p, uint16_t type) {
 /* Of a type without a name only what is done: "outlined destroy". */
 static void print_outlined(struct printer *p, const struct swift_node *n) {
     static const char *const links[] = {" of ", " for type ", " for "};
+    if (n->word == NULL) {
+        p->bad = true;
+        return;
+    }
     size_t bytes = strlen(n->word);
     if (n->a != 0 && has_name(p, n->a)) {
         add_word(p, n->word);
@@ -289,7 +297,7 @@ static void print(struct printer *p, uint16_t node) {
 
 /* "(1) await resume partial function for "; "outlined variable #0 of ". */
 static void print_attribute(struct printer *p, const struct swift_node *n) {
-    bool behind = n->form != 0 && n->word[0] == ')';
+    bool behind = n->form != 0 && n->word != NULL && n->word[0] == ')';
     if (behind) {
         add_word(p, "(");
         add_number(p, n->number);

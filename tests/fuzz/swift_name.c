@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (name == NULL) {
         return 0;
     }
-    memcpy(name, "$s", 2);
+    name[0] = '$';
+    name[1] = 's';
     if (bytes != 0) {
         memcpy(name + 2, data, bytes);
     }

@@ -36,9 +36,7 @@ static const char *const documented[][2] = {
     {"_$S3foo6testityyyyc_yyctF1a1bTf3pfpf_n", "specialized testit(_:_:)"},
     {"_$Ss10DictionaryV3t17E6Index2V1loiySbAEyxq__G_AGtFZ", "static Dictionary.Index2.<(_:_:)"},
     {"_$S8mangling14varargsVsArray3arr1nySid_SStF", "varargsVsArray(arr:n:)"},
-    {"_$S8mangling14varargsVsArray3arr1nySaySiG_SStF", "varargsVsArray(arr:n:)"},
     {"_$S8mangling14varargsVsArray3arr1nySaySiGd_SStF", "varargsVsArray(arr:n:)"},
-    {"_$S8mangling14varargsVsArray3arrySid_tF", "varargsVsArray(arr:)"},
     {"_$S8mangling14varargsVsArray3arrySaySiGd_tF", "varargsVsArray(arr:)"},
     {"_$S10Foundation11MeasurementV12SimulatorKitSo9UnitAngleCRszlE11OrientationO2eeoiySbAcDEAGOyAF_G_AKtFZ",
      "static Measurement.Orientation.==(_:_:)"},
@@ -316,11 +314,18 @@ static void blocks_lose_the_length(void **state) {
     assert_string_equal(block_name(""), "");
 }
 
+static uint32_t dice = 31;
+
+static uint32_t roll(size_t sides) {
+    dice = dice * 1664525 + 1013904223;
+    return (dice >> 8) % (uint32_t)sides;
+}
+
 /* Damages a name in one to four places. */
 static void damage(char *name, size_t bytes) {
     static const char letters[] = "ABCDEFGHIKLMNOPQRSTUVWXYZabcdefghilmnopqrstuvwxyz0123456789_$";
-    for (int i = rand() % 4; i >= 0; i--) {
-        name[2 + (size_t)rand() % (bytes - 2)] = letters[(size_t)rand() % (sizeof letters - 1)];
+    for (uint32_t i = roll(4) + 1; i > 0; i--) {
+        name[2 + roll(bytes - 2)] = letters[roll(sizeof letters - 1)];
     }
 }
 
@@ -334,7 +339,6 @@ static void damaged_names_end_soon(void **state) {
     (void)state;
     size_t count = sizeof shipped / sizeof shipped[0], read = 0;
     double start = seconds();
-    srand(31);
     for (int i = 0; i < MUTATIONS; i++) {
         char name[256], out[512];
         const char *whole = shipped[(size_t)i % count][0];
