@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ static void name_section(char to[ELF_HEAD_NAME_BYTES], const char from[16]) {
     memcpy(to + 1, plain, n);
     to[1 + n] = '\0';
     if (strcmp(to, ".debug_str_offs") == 0) {
-        strcpy(to, ".debug_str_offsets");
+        snprintf(to, ELF_HEAD_NAME_BYTES, ".debug_str_offsets");
     }
 }
 

@@ -204,7 +204,7 @@ class Symbols(unittest.TestCase):
             wait_until(lambda number=number: self.metric("symbols_set_aside_total") == number, "the file's check")
             state = self.collector.get("symbols/" + self.program.build_id)
             self.assertEqual((0, False), (state["bytes"], state["complete"]))
-            self.assertRegex(state["set_aside"], r"no ELF file|not a valid ELF file|build-id differs")
+            self.assertRegex(state["set_aside"], r"no ELF and no Mach-O file|not a valid ELF file|build-id differs")
         aside = "%s.symbols/%s.bad" % (self.collector.store, self.program.build_id)
         self.assertEqual(len(kinds), self.collector.text().count("is set aside, as " + aside))
         with open(aside, "rb") as file:

@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "os/darwin/mach.h"
 #include "os/darwin/system_state.h"
 #include "os/darwin/system_values.h"
@@ -140,11 +141,9 @@ static int open_folder(void **state) {
 }
 
 static int remove_folder(void **state) {
-    char command[128];
     (void)state;
     (void)close(dir_fd);
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return folder_remove(folder);
 }
 
 static void put_file(enum hd_spool_file what, const char *text) {
@@ -335,7 +334,7 @@ static void each_end_is_known_at_the_next_start(void **state) {
     (void)state;
     assert_null(start_run(1)->previous_end); /* the first run of all */
     hd_life_end();
-    for (uint8_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         die(ends[i].live, (uint8_t)(10 + i));
         assert_string_equal(start_run((uint8_t)(20 + i))->previous_end, ends[i].end);
         hd_life_end();

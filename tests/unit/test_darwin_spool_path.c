@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "os/darwin/file_protection.h"
 #include "os/os.h"
 #include "report/spool.h"
@@ -48,11 +49,9 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    char command[128];
     (void)state;
     hd_os = real;
-    (void)snprintf(command, sizeof command, "rm -rf %s", top);
-    return system(command);
+    return folder_remove(top);
 }
 
 static int enter(const char *below) {

@@ -279,10 +279,8 @@ static uint64_t pushed_by_stub(const struct hd_innermost *in) {
 int hd_innermost_x86_64(const struct hd_innermost *in, struct hd_regs *next) {
     struct prologue p;
     bool found = false;
-    if (in->stub) {
-        found = set_caller_at(in, pushed_by_stub(in), next);
-    } else if (in->regs->pc == in->start) {
-        found = set_caller_at(in, 0, next);
+    if (in->stub || in->regs->pc == in->start) {
+        found = set_caller_at(in, in->stub ? pushed_by_stub(in) : 0, next);
     } else if (run_to_end(in, next)) {
         found = true;
     } else if (follow_to_pc(in, &p)) {

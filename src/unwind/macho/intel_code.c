@@ -25,6 +25,11 @@ struct form {
     bool rm_is_plain_base; /* the operand is [register + displacement], without an index */
 };
 
+/* The byte as a signed number. */
+static int32_t read_i8(uint8_t byte) {
+    return byte < 0x80 ? byte : byte - 0x100;
+}
+
 static int32_t read_i32(const uint8_t *p) {
     int32_t v;
     memcpy(&v, p, sizeof v);
@@ -56,7 +61,7 @@ static void read_modrm(struct form *f) {
         f->displacement = read_i32(f->code + f->at);
         f->at += 4;
     } else if (f->mod == 1) {
-        f->displacement = (int8_t)f->code[f->at++];
+        f->displacement = read_i8(f->code[f->at++]);
     }
 }
 
@@ -125,7 +130,7 @@ static void decode_immediate(struct hd_intel_code *c, struct form *f, unsigned o
         value = f->is_narrow ? 0 : read_i32(f->code + f->at);
         f->at += f->is_narrow ? 2 : 4;
     } else {
-        value = (int8_t)f->code[f->at++];
+        value = read_i8(f->code[f->at++]);
     }
     unsigned operation = f->reg & 7; /* 0 add, 5 sub, 7 cmp */
     if (f->mod == 3 && is_register(f, f->rm, RSP) && opcode != 0x80 && (operation == 0 || operation == 5)) {
@@ -202,11 +207,9 @@ static void decode_map(struct hd_intel_code *c, struct form *f, unsigned opcode)
     read_modrm(f);
     bool marks = opcode == 0xba && f->mod == 3 && is_register(f, f->rm, RBP) && f->code[f->at] == 60;
     f->at += is_in(with_byte, sizeof with_byte, opcode);
-    if (marks) { /* Swift's mark in the frame pointer */
-        done(c, f, HD_INTEL_PLAIN);
-    } else if (general) {
+    if (general) {
         writes(c, f, f->reg);
-    } else if (rm) {
+    } else if (rm && !marks) { /* Swift's mark in the frame pointer writes nothing else */
         writes_rm(c, f);
     } else {
         done(c, f, HD_INTEL_PLAIN);
