@@ -340,9 +340,10 @@ static void damaged_names_end_soon(void **state) {
     size_t count = sizeof shipped / sizeof shipped[0], read = 0;
     double start = seconds();
     for (int i = 0; i < MUTATIONS; i++) {
-        char name[256], out[512];
+        char name[1024], out[512];
         const char *whole = shipped[(size_t)i % count][0];
         size_t bytes = (size_t)snprintf(name, sizeof name, "%s", whole);
+        assert_true(bytes < sizeof name);
         damage(name, bytes);
         size_t n = swift_name(name, out, sizeof out);
         read += n != 0;
