@@ -101,7 +101,7 @@ long hd_proc_open_count(int proc_fd, int tid) {
     if (count == 0) {
         _Alignas(8) char names[1024];
         int fd = hd_os.open_at(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-        long bytes = fd;
+        long bytes;
         while (fd >= 0 && count <= HD_FEW_OPEN && (bytes = hd_os.read_names(fd, names, sizeof names)) > 0) {
             for (long at = 0; at < bytes; at += (long)strlen(names + at) + 1) {
                 count += names[at] != '.';
