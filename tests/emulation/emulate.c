@@ -195,6 +195,7 @@ int main(int argc, char **argv) {
             dead++;
         }
     }
+    free(functions);
     fprintf(stderr, "emulate: %u functions, %u of them ended the emulator\n", n, dead);
     return n == 0;
 }

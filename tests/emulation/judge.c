@@ -63,7 +63,8 @@ static uint8_t code_byte(uint64_t at) {
         call = at < CALLERS || sample.number % 2 != 0 ? 0xd63f0100 : call;
         memcpy(code + 12, &call, 4);
     } else if (at < CALLERS || sample.number % 2 != 0) {
-        memcpy(code + 14, "\xff\xd0", 2);
+        code[14] = 0xff;
+        code[15] = 0xd0;
     } else {
         code[11] = 0xe8;
         memcpy(code + 12, &distance, 4);

@@ -111,7 +111,7 @@ struct cf_mode *cf_mode_of(CFRunLoopRef loop, CFStringRef name) {
 }
 
 CFStringRef CFRunLoopCopyCurrentMode(CFRunLoopRef loop) {
-    return loop->current != NULL ? cf_string(loop->current->name) : NULL;
+    return loop->current != NULL ? cf_string(loop->current->name) : NULL; // NOLINT(clang-analyzer-osx.*)
 }
 
 static void insert(struct cf_item **list, struct cf_item *item) {

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "preload/darwin/inserted_list.h"
 
 static char before[] = "A=1", after[] = "DYLD_INSERT_LIBRARIES_TOO=2", list[512];
@@ -19,8 +21,7 @@ static char *environment[] = {before, list, after, NULL};
 static const char *cleaned(const char *value) {
     environment[1] = list;
     environment[2] = after;
-    strcpy(list, "DYLD_INSERT_LIBRARIES=");
-    strcat(list, value);
+    snprintf(list, sizeof list, "DYLD_INSERT_LIBRARIES=%s", value);
     hd_inserted_clean(environment);
     return hd_inserted_find(environment, "DYLD_INSERT_LIBRARIES");
 }

@@ -66,7 +66,7 @@ static void test_other_texts(void **state) {
     assert_int_equal(-EINVAL, hd_run_text_read(&back, "display_hz=4294967296\n"));
     assert_int_equal(-EINVAL, hd_run_text_read(&back, "crash=2\n"));
     memset(text, 'x', sizeof text - 1);
-    memcpy(text, "app_name=", 9);
+    memcpy(text, "app_name=", 9); // NOLINT(bugprone-not-null-terminated-result): more text follows
     assert_int_equal(-ENAMETOOLONG, hd_run_text_read(&back, text));
     assert_int_equal(9, back.interval_ns);
 }
