@@ -246,6 +246,7 @@ static struct hd_publisher *start_run(uint8_t session) {
     run->record->options.started_ns = 1000;
     (void)snprintf(run->record->options.app_name, sizeof run->record->options.app_name, "Shop");
     atomic_store(&run->record->turns.foreground_since_ns, 1);
+    free(p.scratch);
     p = (struct hd_publisher){.run = run, .app = &app, .host = &host};
     p.scratch = calloc(1, hd_report_scratch_bytes());
     app.pid = getpid();
