@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <stdatomic.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,7 +44,7 @@ struct ended {
 static _Atomic uint32_t wake;
 static int to_parent;
 static bool answers = true;
-static uint64_t crashing;
+static _Atomic uint64_t crashing;
 
 /* Stands for the worker: writes what the handler stored to the parent. */
 static void *work(void *unused) {
