@@ -8,6 +8,8 @@ import subprocess
 
 from support_fleet import small_report
 
+NEEDED = ("clang-14", "ld64.lld-14", "dsymutil-14", "llvm-lipo-14", "llvm-symbolizer-14")
+LACKING = ", ".join(name for name in NEEDED if not shutil.which(name))
 MACHINES = {"arm64": "arm64-apple-macos12", "x86_64": "x86_64-apple-macos12"}
 SOURCE = """
 namespace app {

@@ -9,13 +9,14 @@ import subprocess
 import tempfile
 import unittest
 
-from support_dsym import App, SWIFT_SOURCE
+from support_dsym import LACKING, App, SWIFT_SOURCE
 from support_fleet import Collector, need_fleet
 from support_run import HANGDOG, PATIENCE, SANITIZER, environment, main, wait_until
 
 MUTATIONS = 20 if SANITIZER else 150
 
 
+@unittest.skipIf(LACKING, LACKING + " is not installed: scripts/install-dependencies apple")
 class Apple(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="hangdog-test-")  # pylint: disable=consider-using-with
