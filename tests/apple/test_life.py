@@ -10,10 +10,20 @@ import tempfile
 from support_apple import CPUS, RUNNERS, AppleTest, execute, folder_of, library, linked, main
 
 
+BUILT = {}
+
+
+def program_of(cpu):
+    """The same file for each run: a file that is linked again has another UUID, as an update has."""
+    if cpu not in BUILT:
+        BUILT[cpu] = linked(cpu, "life", library(cpu, "libhangdog.1.dylib"))
+    return BUILT[cpu]
+
+
 class Life(AppleTest):
     def ended(self, cpu, spool, how, kill=True):
         """Runs the program, and kills it once it is ready."""
-        program = linked(cpu, "life", library(cpu, "libhangdog.1.dylib"))
+        program = program_of(cpu)
         folders = (os.path.dirname(library(cpu, "libhangdog.1.dylib")),)
         if not kill:
             done = execute(cpu, program, spool, how, folders=folders)
