@@ -7,6 +7,8 @@
 #include "image/read_string.h"
 
 #define AT_ONCE 64u
+/* Further symbols are not searched: a small file can claim four billion of them, all zero. */
+#define SYMBOLS_MAX (UINT64_C(1) << 22)
 
 struct search {
     const struct hd_memory *memory;
@@ -60,8 +62,9 @@ static bool is_named(const struct search *s, uint32_t name) {
 
 static bool run(struct search *s) {
     struct hd_macho_symbol piece[AT_ONCE];
-    for (uint64_t done = 0; done < s->tables->symbol_count;) {
-        uint64_t rest = s->tables->symbol_count - done;
+    uint64_t count = s->tables->symbol_count < SYMBOLS_MAX ? s->tables->symbol_count : SYMBOLS_MAX;
+    for (uint64_t done = 0; done < count;) {
+        uint64_t rest = count - done;
         size_t n = rest < AT_ONCE ? (size_t)rest : AT_ONCE;
         if (!hd_memory_read(s->memory, s->tables->symbols + done * sizeof piece[0], piece,
                             n * sizeof piece[0])) {
