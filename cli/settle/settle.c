@@ -300,7 +300,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
 }
 
 /* Adds record `c` to the first record `sum`, because the runner's summary covers all programs of the
- * process. `last`: `c` is the record of the last program, whose status `sum` gets. */
+ * process. `last`: `c` is the last program's record, and `sum` gets its status. */
 static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (last) {
         atomic_store(&sum->status.attached, atomic_load(&c->status.attached));

@@ -20,7 +20,7 @@
 
 #define END_WAIT_MS 200
 
-/* True: process `pid` has the run's memory file mapped, whose device and inode are in `record`. */
+/* True: process `pid` has the run's memory file mapped. `record` has the device and inode of that file. */
 static bool maps(pid_t pid, const struct stat *record) {
     char path[64], *line = NULL, which[64];
     size_t room = 0;

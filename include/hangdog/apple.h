@@ -59,7 +59,7 @@ HANGDOG_API void hangdog_app_unfollow(void);
  * The link wakes the loop at each refresh of the display, also while nothing moves. So follow frames while an
  * animation or a scroll lasts, and no longer.
  *
- * @param loop The main loop, whose waits are marked. The main thread calls this function, and
+ * @param loop The main loop; its waits are marked. The main thread calls this function, and
  * hangdog_frames_unfollow() before it ends the watch of the loop.
  * @retval 0 Frames are counted until hangdog_frames_unfollow().
  * @retval -EINVAL `loop` is NULL.

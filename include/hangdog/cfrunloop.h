@@ -187,7 +187,7 @@ static inline void hangdog_cfrunloop_unwatch(hangdog_cfrunloop *watch) {
 
 /**
  * Watches the run loop of the calling thread: hangdog_loop_watch() and two observers in the common modes. The
- * main loop has two more in UIKit's initialization mode, whose waits do not end the launch. Call this
+ * main loop has two more in UIKit's initialization mode. Waits in that mode do not end the launch. Call this
  * function early, so that its observer is the first of all.
  *
  * A nested run in a common mode has turns of its own. A nested run in another mode has no observers and

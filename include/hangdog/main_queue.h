@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * Hangdog for Apple's main dispatch queue: pings, for a program whose run loop cannot have observers.
+ * Hangdog for Apple's main dispatch queue: pings, for a program that cannot observe its run loop.
  *
  * @code
  * hangdog_start(NULL);

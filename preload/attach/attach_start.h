@@ -8,7 +8,7 @@
 
 #include "preload/waits/wait_table.h"
 
-/* Starts the watch of the main thread, whose wait table is `t`. The main thread calls this in phase
+/* Starts the watch of the main thread; `t` is its wait table. The main thread calls this in phase
  * STARTING. The main thread's current turn began at `start_ns`. The phase becomes WATCHED. If the start
  * fails, the phase becomes NEVER, and the record gets the reason. May allocate, and may change errno. */
 void hd_attach_start(struct hd_wait_table *t, uint64_t start_ns);
