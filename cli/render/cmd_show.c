@@ -147,8 +147,8 @@ const struct command command_show = {
         "Lines and inlined functions need debug information: that of the program's file, a file below "
         "/usr/lib/debug, or a server named in DEBUGINFOD_URLS. The functions of Python 3.8 to "
         "3.14 and node 18 to 24 need nothing.\n\n",
-#ifndef HAS_REPORT_PAGE
     .environment = SYMBOLS_ENVIRONMENT,
+#ifndef HAS_REPORT_PAGE
     .instead = {{.option = "html",
                  .command = "make dashboard && sudo make install",
                  .lacks =
