@@ -176,6 +176,16 @@ static void set_number(json_t *object, const char *name, int value) {
     }
 }
 
+static void set_party(json_t *cause, const struct hd_party_seen *p) {
+    if (p->role != HD_PARTY_NONE) {
+        json_t *party = json_object();
+        json_object_set_new(party, "role", json_string(hd_words_party(p->role)));
+        set_text(party, "name", p->name);
+        set_number(party, "pid", p->pid);
+        json_object_set_new(cause, "party", party);
+    }
+}
+
 json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i) {
     const struct hd_thread_record *r = &t->record[i];
     const struct hd_probe *e = &t->wait[i].probe;
@@ -192,6 +202,7 @@ json_t *wait_cause(const json_t *report, const struct live_threads *t, size_t i)
     free(detail);
     set_text(cause, "path", e->evidence.name);
     set_text(cause, "peer", e->peer.name);
+    set_party(cause, &e->party);
     set_number(cause, "child_pid", kind == HD_CAUSE_CHILD ? e->child.pid : 0);
     set_number(cause, "lock_owner_tid", hd_thread_id_tid(hd_evidence_lock(e)->owner));
     const struct hd_lock_seen *lock = hd_evidence_lock(e);

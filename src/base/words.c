@@ -13,6 +13,7 @@ enum byte {
 #define HD_WORD_REPORT(id, word, ...) BYTES(REPORT_##id, word)
 #define HD_WORD_CAUSE(id, word, ...) BYTES(CAUSE_##id, word)
 #define HD_WORD_LOCK(id, word, name) BYTES(LOCK_##id, word)
+#define HD_WORD_PARTY(id, word) BYTES(PARTY_##id, word)
 #define HD_WORD_RUN(id, word) BYTES(RUN_##id, word)
 #define HD_WORD_STATE(id, word) BYTES(STATE_##id, word)
 #define HD_WORD_ACTIVITY(id, word) BYTES(ACTIVITY_##id, word)
@@ -30,6 +31,7 @@ static const char words[] =
 #define HD_WORD_REPORT(id, word, ...) word "\0"
 #define HD_WORD_CAUSE(id, word, ...) word "\0"
 #define HD_WORD_LOCK(id, word, name) word "\0"
+#define HD_WORD_PARTY(id, word) word "\0"
 #define HD_WORD_RUN(id, word) word "\0"
 #define HD_WORD_STATE(id, word) word "\0"
 #define HD_WORD_ACTIVITY(id, word) word "\0"
@@ -46,17 +48,12 @@ _Static_assert(sizeof words == ALL_BYTES + 1, "the compiler adds a NUL behind th
 
 /* The byte at which each set starts; a set ends where the next one starts. */
 static const uint16_t first[] = {
-    [HD_WORDS_REPORT] = REPORT_HANG,
-    [HD_WORDS_CAUSE] = CAUSE_CPU,
-    [HD_WORDS_LOCK] = LOCK_UNKNOWN,
-    [HD_WORDS_RUN] = RUN_RUNNING,
-    [HD_WORDS_STATE] = STATE_LAUNCH,
-    [HD_WORDS_ACTIVITY] = ACTIVITY_ENTRY,
-    [HD_WORDS_SCHEME] = SCHEME_ACTIVITY,
-    [HD_WORDS_WAY] = WAY_FROZEN,
-    [HD_WORDS_STOP] = STOP_ROOT,
-    [HD_WORDS_TRUST] = TRUST_CONTEXT,
-    [HD_WORDS_LOCK_NAME] = LOCK_NAME_UNKNOWN,
+    [HD_WORDS_REPORT] = REPORT_HANG,      [HD_WORDS_CAUSE] = CAUSE_CPU,
+    [HD_WORDS_LOCK] = LOCK_UNKNOWN,       [HD_WORDS_PARTY] = PARTY_NONE,
+    [HD_WORDS_RUN] = RUN_RUNNING,         [HD_WORDS_STATE] = STATE_LAUNCH,
+    [HD_WORDS_ACTIVITY] = ACTIVITY_ENTRY, [HD_WORDS_SCHEME] = SCHEME_ACTIVITY,
+    [HD_WORDS_WAY] = WAY_FROZEN,          [HD_WORDS_STOP] = STOP_ROOT,
+    [HD_WORDS_TRUST] = TRUST_CONTEXT,     [HD_WORDS_LOCK_NAME] = LOCK_NAME_UNKNOWN,
     [HD_WORDS_SETS] = ALL_BYTES,
 };
 

@@ -35,6 +35,11 @@ enum hd_lock_kind {
     HD_LOCK_KINDS,
 };
 
+enum hd_party_role {
+#define HD_WORD_PARTY(id, ...) HD_PARTY_##id,
+#include "base/words.def"
+};
+
 enum hd_run_state {
 #define HD_WORD_RUN(id, ...) HD_RUN_##id,
 #include "base/words.def"
@@ -65,6 +70,7 @@ enum hd_words {
     HD_WORDS_REPORT,    /* enum hd_report_kind */
     HD_WORDS_CAUSE,     /* enum hd_cause_kind */
     HD_WORDS_LOCK,      /* enum hd_lock_kind */
+    HD_WORDS_PARTY,     /* enum hd_party_role */
     HD_WORDS_RUN,       /* enum hd_run_state */
     HD_WORDS_STATE,     /* hangdog_state of hangdog.h */
     HD_WORDS_ACTIVITY,  /* hangdog_activity of hangdog.h */
@@ -89,6 +95,10 @@ static inline const char *hd_words_cause(unsigned kind) {
 
 static inline const char *hd_words_lock(unsigned kind) {
     return hd_words_at(HD_WORDS_LOCK, kind);
+}
+
+static inline const char *hd_words_party(unsigned role) {
+    return hd_words_at(HD_WORDS_PARTY, role);
 }
 
 static inline const char *hd_words_run(unsigned state) {

@@ -45,6 +45,7 @@ static void decide_wait(const struct hd_cause_sums *s, enum hd_cause_kind kind, 
     if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
         out->syscall_nr = p->syscall_nr;
         memcpy(out->path, p->evidence.name, sizeof out->path);
+        out->party = p->party;
         memcpy(out->peer, p->peer.name, sizeof out->peer);
     }
     if (kind == HD_CAUSE_CHILD) {

@@ -13,13 +13,14 @@
 #define HD_DEADLOCK_MAX 8
 
 struct hd_cause {
-    uint8_t kind;          /* enum hd_cause_kind */
-    double share;          /* the cause's part of the turn's time, from 0 to 1 */
-    int32_t syscall_nr;    /* the blocked system call that the sentence names */
-    char path[64];         /* base name of the file that this call works on; may lack a NUL */
-    char peer[64];         /* name or address of the peer that the thread waited for; may lack a NUL */
-    int32_t child_pid;     /* process id of the child that the thread waited for; 0: none */
-    uint64_t run_delay_ns; /* the time that the thread waited for a CPU */
+    uint8_t kind;               /* enum hd_cause_kind */
+    double share;               /* the cause's part of the turn's time, from 0 to 1 */
+    int32_t syscall_nr;         /* the blocked system call that the sentence names */
+    char path[64];              /* base name of the file that this call works on; may lack a NUL */
+    char peer[64];              /* name or address of the peer that the thread waited for; may lack a NUL */
+    struct hd_party_seen party; /* the other party of the thread's wait */
+    int32_t child_pid;          /* process id of the child that the thread waited for; 0: none */
+    uint64_t run_delay_ns;      /* the time that the thread waited for a CPU */
     uint64_t throttled_ns, major_faults;
     /* For each resource in enum hd_pressure: how long some task of the process's control group waited for the
      * resource while Hangdog tracked the turn. */

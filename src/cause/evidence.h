@@ -101,6 +101,13 @@ struct hd_peer_seen {
     char name[64];       /* name or address of the peer's socket; empty: unknown */
 };
 
+/* The other party: the process, service, server or file system that the thread waits for. */
+struct hd_party_seen {
+    int32_t pid;   /* 0: unknown, or the party is no process of this machine */
+    uint8_t role;  /* enum hd_party_role */
+    char name[48]; /* of the program, service or mount; no control characters; empty: unknown */
+};
+
 /* The facts of one sample that show why the watched thread is not in its loop's wait. */
 struct hd_probe {
     uint64_t for_ns; /* the time that the sample stands for, from this sample to the next one */
@@ -116,6 +123,7 @@ struct hd_probe {
     struct hd_child_seen child;
     struct hd_evidence evidence;
     struct hd_peer_seen peer;
+    struct hd_party_seen party;
 };
 
 /* These functions accept evidence of any kind. Each returns 0 if the evidence does not contain its value. */
@@ -133,5 +141,9 @@ hd_thread_id hd_evidence_awaited_thread(const struct hd_probe *p);
  * and the sampled thread waits for the library's thread. The sampled thread itself reads only replies of a
  * name server. */
 bool hd_evidence_awaits_reply(const struct hd_probe *p);
+
+/* Fills out->party. Replaces each control character of `name`, which may be another user's, and shortens it.
+ */
+void hd_evidence_set_party(struct hd_probe *out, enum hd_party_role role, int32_t pid, const char *name);
 
 #endif

@@ -45,6 +45,23 @@ void hd_sentence_object(struct hd_text *t, const char *before, const struct hd_p
     }
 }
 
+bool hd_sentence_party(struct hd_text *t, const char *before, const struct hd_probe *p,
+                       enum hd_party_role role) {
+    const struct hd_party_seen *party = &p->party;
+    bool named = party->name[0] != '\0';
+    if (party->role != role || (!named && party->pid == 0)) {
+        return false;
+    }
+    hd_text_str(t, before);
+    hd_text_str(t, named ? party->name : "process ");
+    if (party->pid != 0) {
+        hd_text_str(t, named ? " (" : "");
+        hd_text_i64(t, party->pid);
+        hd_text_str(t, named ? ")" : "");
+    }
+    return true;
+}
+
 static uint64_t percent_of(uint64_t ns, const struct hd_cause_sums *s) {
     ns = ns < s->total_ns ? ns : s->total_ns;
     return s->total_ns != 0 ? (ns * 100 + s->total_ns / 2) / s->total_ns : 100;

@@ -18,6 +18,11 @@ void hd_sentence_call(struct hd_text *t, const char *before, const struct hd_pro
  * nothing if no object is known. */
 void hd_sentence_object(struct hd_text *t, const char *before, const struct hd_probe *p);
 
+/* Appends `before` and the other party, such as "python3 (4711)". Appends nothing and returns false if no
+ * party with role `role` is known. */
+bool hd_sentence_party(struct hd_text *t, const char *before, const struct hd_probe *p,
+                       enum hd_party_role role);
+
 /* Appends `ns` as a percentage of the turn's time, without the percent sign. */
 void hd_sentence_percent(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
 

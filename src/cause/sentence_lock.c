@@ -62,6 +62,7 @@ void hd_sentence_lock(struct hd_text *t, const struct hd_cause_sums *s, const st
         hd_text_str(t, "waited for a file lock");
         hd_sentence_call(t, " in ", p);
         hd_sentence_object(t, " on ", p);
+        hd_sentence_party(t, " held by ", p, HD_PARTY_HOLDER);
     } else if (!hd_thread_id_is_none(lock->joined)) {
         hd_text_str(t, several ? "waited for several threads to end, one thread " : "waited for thread ");
         hd_text_u64(t, lock->joined.number);

@@ -68,6 +68,9 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
     if (!first && same_wait(&best->probe, p)) {
         best->lead_ns += ns;
         best->since_ns += ns;
+        if (best->probe.party.role == HD_PARTY_NONE) {
+            best->probe.party = p->party; /* a later sample of the call found the party */
+        }
         if (kind == HD_CAUSE_CHILD) {
             add_child(best, ns, &p->child);
         } else {
@@ -173,5 +176,8 @@ void hd_cause_forget_paths(struct hd_cause_sums *s) {
     for (int i = 0; i < HD_CAUSE_KINDS; i++) {
         struct hd_probe *p = &s->best[i].probe;
         p->peer.name[0] = p->evidence.name[0] = '\0';
+        if (p->party.role == HD_PARTY_MOUNT) {
+            p->party.name[0] = '\0';
+        }
     }
 }

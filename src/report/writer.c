@@ -142,6 +142,19 @@ static void write_loop(const struct hd_report *r, struct hd_json *j) {
     hd_json_end_object(j);
 }
 
+static void write_party(const struct hd_party_seen *p, struct hd_json *j) {
+    if (p->role == HD_PARTY_NONE) {
+        return;
+    }
+    hd_json_object(j, "party");
+    hd_json_str(j, "role", hd_words_party(p->role));
+    write_field(j, "name", p->name, sizeof p->name);
+    if (p->pid != 0) {
+        hd_json_i64(j, "pid", p->pid);
+    }
+    hd_json_end_object(j);
+}
+
 static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     static const struct hd_writer_number numbers[] = {
         {offsetof(struct hd_cause, run_delay_ns), false, "run_delay_ns"},
@@ -161,6 +174,7 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     hd_writer_syscall(j, c->syscall_nr);
     write_field(j, "path", c->path, sizeof c->path);
     write_field(j, "peer", c->peer, sizeof c->peer);
+    write_party(&c->party, j);
     if (c->child_pid != 0) {
         hd_json_i64(j, "child_pid", c->child_pid);
     }

@@ -30,6 +30,23 @@ static void names_the_owner_of_a_mutex(void **state) {
     assert_string_equal(cause.detail, "waited for a mutex held by thread 1234");
 }
 
+static void names_the_party(void **state) {
+    (void)state;
+    struct hd_probe e = blocked(SYS_flock);
+    at_descriptor(&e, HD_FD_FILE, "app.lock");
+    add_times(e, 1);
+    hd_evidence_set_party(&e, HD_PARTY_HOLDER, 4711, "py\x1bthon3"); /* a later sample finds the holder */
+    add_times(e, 1);
+    assert_kind(HD_CAUSE_LOCK);
+    assert_string_equal(cause.detail, "waited for a file lock in flock on app.lock held by py?thon3 (4711)");
+    assert_int_equal(cause.party.pid, 4711);
+    hd_cause_forget_paths(&sums);
+    assert_string_equal(sums.best[HD_CAUSE_LOCK].probe.party.name, "py?thon3");
+    hd_evidence_set_party(&sums.best[HD_CAUSE_LOCK].probe, HD_PARTY_MOUNT, 0, "nfs server:/export");
+    hd_cause_forget_paths(&sums);
+    assert_string_equal(sums.best[HD_CAUSE_LOCK].probe.party.name, "");
+}
+
 static void names_the_kind_of_a_lock(void **state) {
     static const struct {
         uint8_t kind;
@@ -291,6 +308,7 @@ static void names_of_calls(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(names_the_owner_of_a_mutex),
+        TEST(names_the_party),
         TEST(names_the_kind_of_a_lock),
         TEST(a_collector_runs_and_waits_for_its_threads),
         TEST(drawing_and_the_display_are_ui),

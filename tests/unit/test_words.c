@@ -48,6 +48,10 @@ static void each_line_of_the_list_is_a_value_and_its_word(void **state) {
 #define HD_WORD_LOCK(id, word, name) {HD_LOCK_##id, name},
 #include "base/words.def"
     };
+    static const struct value parties[] = {
+#define HD_WORD_PARTY(id, word) {HD_PARTY_##id, word},
+#include "base/words.def"
+    };
     static const struct value stops[] = {
 #define HD_WORD_STOP(id, word, ...) {HD_STOP_##id, word},
 #include "base/words.def"
@@ -57,6 +61,7 @@ static void each_line_of_the_list_is_a_value_and_its_word(void **state) {
     ASSERT_WORDS(hd_words_cause, causes);
     ASSERT_WORDS(hd_words_lock, locks);
     ASSERT_WORDS(hd_words_lock_name, lock_names);
+    ASSERT_WORDS(hd_words_party, parties);
     ASSERT_WORDS(hd_words_stop, stops);
     assert_int_equal(HD_CAUSE_KINDS, sizeof causes / sizeof causes[0]);
     assert_int_equal(HD_LOCK_KINDS, sizeof locks / sizeof locks[0]);

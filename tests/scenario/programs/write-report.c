@@ -205,6 +205,8 @@ static void make_nasty(struct made *m) {
     m->report.duration_ns = INT64_MAX;
     memset(m->cause.path, 'x', sizeof m->cause.path); /* no NUL */
     memcpy(m->cause.peer, "\xe2\x82", 3);
+    m->cause.party.role = HD_PARTY_HOLDER;
+    memset(m->cause.party.name, 0xc3, sizeof m->cause.party.name); /* no NUL */
     memset(m->cause.detail, 0xc3, sizeof m->cause.detail);
     m->cause.kind = 200;
     m->cause.share = 1.5;
