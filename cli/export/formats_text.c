@@ -66,7 +66,7 @@ static void put_header(FILE *out, const json_t *report) {
 /* "lookup + 12 (lock.c:13, in app) [0x7f01]" */
 static void put_frame(FILE *out, const json_t *report, const json_t *frame) {
     const json_t *module = report_frame_module(report, frame);
-    const char *file = base_name(report_text(frame, "file")), *path = base_name(report_text(module, "path"));
+    const char *file = file_name(report_text(frame, "file")), *path = base_name(report_text(module, "path"));
     uint64_t start = export_address(frame, "start"), offset = export_address(frame, "offset");
     char *name = export_frame_name(report, frame);
     sanitize_print(out, name);

@@ -98,7 +98,7 @@ static void put_header(FILE *out, const json_t *report) {
  * place: symbolizers look for that form. */
 static void put_frame(FILE *out, const json_t *report, const json_t *frame, size_t i) {
     const json_t *module = report_frame_module(report, frame);
-    const char *image = base_name(report_text(module, "path")), *file = base_name(report_text(frame, "file"));
+    const char *image = base_name(report_text(module, "path")), *file = file_name(report_text(frame, "file"));
     uint64_t pc = export_address(frame, "pc"), start = export_address(frame, "start");
     uint64_t base = export_address(module, "base"), offset = export_address(frame, "offset");
     fprintf(out, "%-4zu", i);

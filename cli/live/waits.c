@@ -52,7 +52,7 @@ static void say_owner(FILE *out, const json_t *report, const struct live_threads
     if (function != NULL) {
         fprintf(out, ", which is in %s", function);
         if (file != NULL) {
-            fprintf(out, " (%s:%d)", base_name(file),
+            fprintf(out, " (%s:%d)", file_name(file),
                     (int)json_integer_value(json_object_get(frame, "line")));
         }
     }

@@ -67,14 +67,30 @@ static bool is_bare_main(const json_t *report, const json_t *frames, size_t at) 
     return false;
 }
 
+bool report_frame_is_ffi(const json_t *report, const json_t *frame) {
+    static const char *const modules[] = {
+        "libffi.", "_ctypes.", "_cffi_backend.", "_gi.", "ffi_bindings.node", "koffi.node", NULL};
+    static const char *const functions[] = {"ffi_call", "ffi_closure_", NULL}; /* linked into a module */
+    const char *name = json_string_value(json_object_get(frame, "function"));
+    const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
+    return path != NULL && script_frame_language(frame) == NULL &&
+           (names_begin_with_any(base_name(path), modules) ||
+            (name != NULL && names_begin_with_any(name, functions)));
+}
+
+bool report_frame_is_glue(const json_t *report, const json_t *frame) {
+    const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
+    return report_frame_is_ffi(report, frame) ||
+           (path != NULL && names_begin_with(base_name(path), "libgobject-"));
+}
+
 bool report_frame_is_librarys(const json_t *report, const json_t *frame) {
-    static const char *const glue[] = {"libgobject-", "libffi.", NULL};
     const char *name = json_string_value(json_object_get(frame, "function"));
     const char *path = json_string_value(json_object_get(report_frame_module(report, frame), "path"));
     return name != NULL && path != NULL && !report_frame_is_ours(report, frame) &&
            !is_of_c_library(report, frame) && !report_frame_is_of_header(frame) &&
            !report_frame_is_of_interpreter(report, frame) && script_frame_language(frame) == NULL &&
-           !names_begin_with_any(base_name(path), glue);
+           !report_frame_is_glue(report, frame);
 }
 
 /* Half of the known time, in the unit of shares. 0 for a stack other than the hot stack: it has no shares,

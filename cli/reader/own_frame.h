@@ -21,6 +21,11 @@ json_t *report_own_frame_of(const json_t *report, const json_t *frames);
 /* True: a named library function that can represent a hang. Not one of the C library, an interpreter or a
  * header, and not a mere wrapper. */
 bool report_frame_is_librarys(const json_t *report, const json_t *frame);
+/* A script's way into a library: libffi, and the module that calls it. The library's function is further in.
+ */
+bool report_frame_is_ffi(const json_t *report, const json_t *frame);
+/* The same, or GObject's: it calls what its caller names. */
+bool report_frame_is_glue(const json_t *report, const json_t *frame);
 /* Index of the innermost frame that runs an event loop; the number of frames: none. */
 size_t report_loop_of(const json_t *frames);
 

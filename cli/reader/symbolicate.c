@@ -118,7 +118,8 @@ static const json_t *symbols_of(struct work *w, const json_t *frame) {
     if (known != NULL) {
         return known;
     }
-    if (strchr(q.path, '/') == NULL) { /* never a file of the folder that the command is in */
+    /* Never a file of the folder that the command is in. The vDSO is no file. */
+    if (strchr(q.path, '/') == NULL && strncmp(q.path, "linux-vdso.so", strlen("linux-vdso.so")) != 0) {
         note_reason(w, module, "its folder was left out of the report");
         return NULL;
     }

@@ -60,7 +60,7 @@ static int put_escaped(const char *text, size_t bytes, void *out) {
 /* The report, its text, and the function that stands for it. */
 static json_t *content_of(json_t *report, const char *text) {
     const json_t *frame = report_own_frame(report);
-    const char *file = base_name(json_string_value(json_object_get(frame, "file")));
+    const char *file = file_name(json_string_value(json_object_get(frame, "file")));
     json_t *name = json_object_get(frame, "function");
     json_t *content = json_pack("{s:O, s:s}", "report", report, "text", text);
     if (content != NULL && name != NULL) {

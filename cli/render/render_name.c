@@ -75,9 +75,9 @@ char *render_place(const json_t *frame) {
         return strdup("");
     }
     if (value_int(frame, "line") <= 0) {
-        return strdup(base_name(file));
+        return strdup(file_name(file));
     }
-    return asprintf(&text, "%s:%d", base_name(file), (int)value_int(frame, "line")) < 0 ? NULL : text;
+    return asprintf(&text, "%s:%d", file_name(file), (int)value_int(frame, "line")) < 0 ? NULL : text;
 }
 
 char *render_function(const struct page *p, const json_t *frame, int width) {

@@ -51,7 +51,7 @@ const json_t *render_called(const json_t *report, const json_t *frames, size_t o
     for (size_t i = own; i-- > 0;) {
         const json_t *frame = json_array_get(frames, i);
         if (report_frame_is_ours(report, frame) || report_frame_is_of_interpreter(report, frame) ||
-            !is_named(frame)) {
+            report_frame_is_ffi(report, frame) || !is_named(frame)) {
             continue;
         }
         bool wraps = own_name != NULL && strcmp(own_name, value_text(frame, "function")) == 0;
@@ -85,14 +85,6 @@ static bool is_of_module(const json_t *a, const json_t *b) {
     return a != NULL && json_equal(json_object_get(a, "module"), json_object_get(b, "module"));
 }
 
-/* Of what only passes calls on. */
-static bool is_glue(const struct page *p, const json_t *frame) {
-    char *library = render_library(p->report, frame);
-    bool glue = library != NULL && strncmp(library, "libgobject-", strlen("libgobject-")) == 0;
-    free(library);
-    return glue;
-}
-
 /* If a library's function represents the hang: true for named frames, and the first frame of each library, up
  * to the loop. */
 static bool is_part_of_library(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {
@@ -102,7 +94,7 @@ static bool is_part_of_library(const struct page *p, const json_t *frames, const
         return report_frame_is_own(p->report, frame);
     }
     return report_frame_is_librarys(p->report, frame) ||
-           (!is_named(frame) && !is_of_module(last, frame) && !is_glue(p, frame));
+           (!is_named(frame) && !is_of_module(last, frame) && !report_frame_is_glue(p->report, frame));
 }
 
 static bool is_wanted(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {

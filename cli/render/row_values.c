@@ -35,7 +35,7 @@ char *row_function(const json_t *summary) {
     const json_t *own = json_object_get(summary, "own");
     const char *function = json_string_value(json_object_get(summary, "function"));
     const char *place = json_string_value(json_object_get(summary, "place"));
-    const char *file = base_name(json_string_value(json_object_get(own, "file")));
+    const char *file = file_name(json_string_value(json_object_get(own, "file")));
     int64_t line = json_integer_value(json_object_get(own, "line"));
     char *text = NULL;
     if (function == NULL || file == NULL || line <= 0) {

@@ -159,7 +159,7 @@ static const json_t *frames_of_thread(const json_t *report, json_int_t tid) {
 
 /* "lock.c:13", else the module's file. */
 static void set_place(struct grouping *g, const json_t *report, const json_t *frame) {
-    const char *file = base_name(json_string_value(json_object_get(frame, "file")));
+    const char *file = file_name(json_string_value(json_object_get(frame, "file")));
     const char *module =
         base_name(json_string_value(json_object_get(report_frame_module(report, frame), "path")));
     const char *program = base_name(json_text(json_object_get(report, "app"), "executable"));

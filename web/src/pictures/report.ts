@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // One report (docs/report.schema.json) as the pictures take it. Any member may be missing or of another type. Pure.
-import { cleanName, cleanNumber } from './text';
+import { cleanName, cleanNumber, fileName } from './text';
 import { looseList, looseObject } from './tree';
 import type { StackNode, StackTree } from './tree';
 
@@ -26,8 +26,6 @@ export interface ThreadLine {
 }
 
 const NODES_MAX = 60000;
-
-const fileName = (path: unknown): string => (typeof path === 'string' ? path.slice(path.lastIndexOf('/') + 1) : '');
 
 export class ReportModel {
   readonly whole: Loose;

@@ -50,3 +50,10 @@ export function fitted(name: string, room: number): string {
   if (name.length <= room) return name;
   return room < 3 ? '' : `…${name.slice(name.length - room + 1)}`;
 }
+
+/** The last part of a path, with its folder where a source file's name says nothing: "requests/__init__.py". */
+export function fileName(path: unknown): string {
+  if (typeof path !== 'string') return '';
+  const folder = /(?:^|\/)([^/]+\/(?:__init__\.py|__main__\.py|index\.[cm]?[jt]sx?|mod\.rs))$/.exec(path);
+  return folder?.[1] ?? path.slice(path.lastIndexOf('/') + 1);
+}

@@ -2,7 +2,7 @@
 //
 // A call tree as the pictures take it: a list in which a parent stands before its children. Trees of the collector,
 // and of one report, may be hostile. Pure.
-import { cleanName, cleanNumber } from './text';
+import { cleanName, cleanNumber, fileName } from './text';
 
 export interface StackNode {
   name: string;
@@ -29,7 +29,7 @@ export const looseList = (value: unknown): unknown[] => (Array.isArray(value) ? 
 function placeOf(node: Loose): string {
   if (typeof node.place === 'string') return cleanName(node.place);
   if (typeof node.file === 'string') {
-    const file = node.file.slice(node.file.lastIndexOf('/') + 1);
+    const file = fileName(node.file);
     return cleanName(cleanNumber(node.line) > 0 ? `${file}:${cleanNumber(node.line)}` : file);
   }
   return cleanName(node.module);

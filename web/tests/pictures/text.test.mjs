@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cleanName, cleanNumber, duration, fitted, percent, visibleText } from '../../src/pictures/text.ts';
+import { cleanName, cleanNumber, duration, fileName, fitted, percent, visibleText } from '../../src/pictures/text.ts';
 
 test('characters that nobody sees become visible', () => {
   assert.equal(cleanName('a\u202eb\u0000c\u001b[1m\u2028\u200b\ufeff'), 'a\\u{202e}b\\u{0}c\\u{1b}[1m\\u{2028}\\u{200b}\\u{feff}');
@@ -40,4 +40,12 @@ test('the end of a long name stays', () => {
   assert.equal(fitted('ns::decode_row', 40), 'ns::decode_row');
   assert.equal(fitted('ns::decode_row', 11), '…decode_row');
   assert.equal(fitted('ns::decode_row', 2), '');
+});
+
+test('a file has its folder where its name says nothing', () => {
+  assert.equal(fileName('/usr/lib/python3/dist-packages/requests/__init__.py'), 'requests/__init__.py');
+  assert.equal(fileName('/app/lib/index.mjs'), 'lib/index.mjs');
+  assert.equal(fileName('/app/lib/my_index.js'), 'my_index.js');
+  assert.equal(fileName('/index.js'), 'index.js');
+  assert.equal(fileName(7), '');
 });
