@@ -299,8 +299,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
     return count_failure(c, rc);
 }
 
-/* Adds record `c` to the first record `sum`, because the runner's summary covers all programs of the
- * process. `last`: `c` is the last program's record, and `sum` gets its status. */
+/* Adds record `c` to the first record `sum`, for the runner's summary. `last`: `sum` gets its status. */
 static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (last) {
         atomic_store(&sum->status.attached, atomic_load(&c->status.attached));
@@ -309,13 +308,14 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     if (atomic_load(&c->loop.certainty) > atomic_load(&sum->loop.certainty)) {
         atomic_store(&sum->loop.certainty, atomic_load(&c->loop.certainty));
     }
-    if (atomic_load(&c->losses.spool_error) != 0) {
-        atomic_store(&sum->losses.spool_error, atomic_load(&c->losses.spool_error));
-    }
+    int error = atomic_load(&c->losses.spool_error);
+    atomic_store(&sum->losses.spool_error, error != 0 ? error : atomic_load(&sum->losses.spool_error));
     add_to(&sum->loop.waits, atomic_load(&c->loop.waits));
     add_to(&sum->loop.waited_ns, atomic_load(&c->loop.waited_ns));
     add_to(&sum->hangs.count, atomic_load(&c->hangs.count));
     add_to(&sum->hangs.total_ns, atomic_load(&c->hangs.total_ns));
+    add_to(&sum->pools.stalls, atomic_load(&c->pools.stalls));
+    add_to(&sum->pools.stall_ns, atomic_load(&c->pools.stall_ns));
     add_to(&sum->losses.spool_failures, atomic_load(&c->losses.spool_failures));
     add_to(&sum->losses.dropped_reports, atomic_load(&c->losses.dropped_reports));
 }

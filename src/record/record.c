@@ -25,6 +25,12 @@ void hd_record_add_hang(struct hd_record *r, uint64_t duration_ns) {
     raise_to(&r->hangs.max_ns, duration_ns);
 }
 
+void hd_record_add_pool_stall(struct hd_record *r, uint64_t duration_ns) {
+    atomic_fetch_add_explicit(&r->pools.stalls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->pools.stall_ns, duration_ns, memory_order_relaxed);
+    raise_to(&r->pools.max_ns, duration_ns);
+}
+
 void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns) {
     atomic_fetch_add_explicit(&r->losses.suppressed, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->losses.suppressed_ns, duration_ns, memory_order_relaxed);

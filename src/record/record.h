@@ -163,6 +163,11 @@ struct hd_record_hangs {
     _Atomic uint64_t complete_reports; /* the number of report files written after their hangs had ended */
 };
 
+/* Times in which all threads of a pool were busy, and the loop waited. They are no hangs. */
+struct hd_record_pools {
+    _Atomic uint64_t stalls, stall_ns, max_ns;
+};
+
 struct hd_record_turns {
     _Atomic uint64_t idle_ns, busy_ns, launch_ns;
     /* The program's total time in the foreground, and the time when it last came there. The public API sets
@@ -225,6 +230,7 @@ struct hd_record {
     struct hd_record_loop loop;
     struct hd_record_open open;
     struct hd_record_hangs hangs;
+    struct hd_record_pools pools;
     struct hd_record_turns turns;
     struct hd_record_frames frames;
     struct hd_record_cost cost;
@@ -247,6 +253,8 @@ void hd_record_foreground(struct hd_record *r, bool is, uint64_t now_ns);
 
 /* Counts a hang that has ended. Only the monitor and the worker thread call this function. */
 void hd_record_add_hang(struct hd_record *r, uint64_t duration_ns);
+/* Counts a stall of a pool that has ended. Only the worker thread calls this function. */
+void hd_record_add_pool_stall(struct hd_record *r, uint64_t duration_ns);
 /* Counts a hang without a report. The caller has already called hd_record_add_hang for the hang. */
 void hd_record_add_suppressed(struct hd_record *r, uint64_t duration_ns);
 /* Counts a hang without a report. The caller has not called hd_record_add_hang: this function does. */

@@ -54,7 +54,16 @@ struct hd_thread_record {
     uint8_t state;  /* enum hd_run_state, or HD_THREAD_STATE_UNKNOWN */
 #define HD_THREAD_STATE_UNKNOWN UINT8_MAX
     uint8_t stop, way;
-    bool watched; /* another loop's thread */
+    bool watched;    /* another loop's thread */
+    bool pool;       /* a thread of the stalled pool */
+    uint64_t for_ns; /* of such a thread: for how long it has done what its stack shows; 0: left out */
+};
+
+/* The pool of a `pool-stall` report. */
+struct hd_pool_seen {
+    const char *name;
+    uint32_t threads;
+    int32_t queued; /* < 0: not known */
 };
 
 struct hd_monitor_cost {
@@ -72,6 +81,7 @@ struct hd_cpu_use_shares {
 
 struct hd_session {
     uint64_t used_ns, foreground_ns, launch_ns, hangs, hang_ns, turns;
+    uint64_t pool_stalls, pool_stall_ns;
     uint64_t idle_ns, busy_ns; /* sums over all loops, so they may exceed used_ns */
     uint64_t turn_histogram[HD_TURN_BUCKETS];
     uint64_t frames, frames_dropped, frame_ns, hitch_ns, frame_histogram[HD_FRAME_BUCKETS];
@@ -130,6 +140,7 @@ struct hd_report {
     const struct hd_crash *crash;               /* NULL */
     const struct hd_crash_exception *exception; /* NULL; of the crash */
     const struct hd_cpu_use_shares *cpu_use;    /* NULL */
+    const struct hd_pool_seen *pool;            /* NULL */
 };
 
 /* Where the JSON goes: called with each filled buffer. 0 or a negative errno value, which ends the writing.

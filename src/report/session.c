@@ -10,6 +10,8 @@ void hd_session_fill(const struct hd_record *c, uint64_t used_ns, struct hd_sess
                              .busy_ns = atomic_load(&c->turns.busy_ns),
                              .hangs = atomic_load(&c->hangs.count),
                              .hang_ns = atomic_load(&c->hangs.total_ns),
+                             .pool_stalls = atomic_load(&c->pools.stalls),
+                             .pool_stall_ns = atomic_load(&c->pools.stall_ns),
                              .frames = atomic_load(&c->frames.count),
                              .frames_dropped = atomic_load(&c->frames.dropped),
                              .frame_ns = atomic_load(&c->frames.total_ns),

@@ -205,6 +205,10 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
     if (t->watched) {
         hd_json_bool(j, "watched", true);
     }
+    if (t->pool) {
+        hd_json_bool(j, "pool", true);
+        write_nonzero(j, "for_ns", t->for_ns);
+    }
     if (t->cpu_percent >= 0) {
         hd_json_fixed(j, "cpu_percent", t->cpu_percent, 1);
     }
@@ -315,6 +319,16 @@ static void write_cpu_use(const struct hd_cpu_use_shares *s, struct hd_json *j) 
     hd_json_end_object(j);
 }
 
+static void write_pool(const struct hd_pool_seen *p, struct hd_json *j) {
+    hd_json_object(j, "pool");
+    hd_json_str(j, "name", p->name);
+    hd_json_u64(j, "threads", p->threads);
+    if (p->queued >= 0) {
+        hd_json_i64(j, "queued", p->queued);
+    }
+    hd_json_end_object(j);
+}
+
 /* ---- the document ------------------------------------------------------------------------- */
 
 int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, struct hd_sink sink) {
@@ -359,6 +373,9 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     }
     if (r->cpu_use != NULL) {
         write_cpu_use(r->cpu_use, j);
+    }
+    if (r->pool != NULL) {
+        write_pool(r->pool, j);
     }
     hd_json_end_object(j);
     return hd_json_finish(j);

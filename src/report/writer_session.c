@@ -55,11 +55,16 @@ static void write_frames(const struct hd_session *s, struct hd_json *j) {
 }
 
 void hd_writer_session(const struct hd_session *s, struct hd_json *j) {
-    static const struct hd_writer_number numbers[] = {
-        OF_SESSION(used_ns, true, "used_ns"),      OF_SESSION(foreground_ns, false, "foreground_ns"),
-        OF_SESSION(launch_ns, false, "launch_ns"), OF_SESSION(idle_ns, true, "idle_ns"),
-        OF_SESSION(busy_ns, true, "busy_ns"),      OF_SESSION(hangs, true, "hangs"),
-        OF_SESSION(hang_ns, true, "hang_ns"),      OF_SESSION(turns, true, "turns")};
+    static const struct hd_writer_number numbers[] = {OF_SESSION(used_ns, true, "used_ns"),
+                                                      OF_SESSION(foreground_ns, false, "foreground_ns"),
+                                                      OF_SESSION(launch_ns, false, "launch_ns"),
+                                                      OF_SESSION(idle_ns, true, "idle_ns"),
+                                                      OF_SESSION(busy_ns, true, "busy_ns"),
+                                                      OF_SESSION(hangs, true, "hangs"),
+                                                      OF_SESSION(hang_ns, true, "hang_ns"),
+                                                      OF_SESSION(pool_stalls, false, "pool_stalls"),
+                                                      OF_SESSION(pool_stall_ns, false, "pool_stall_ns"),
+                                                      OF_SESSION(turns, true, "turns")};
     static const struct hd_writer_number suppressed[] = {OF_SESSION(suppressed_count, true, "count"),
                                                          OF_SESSION(suppressed_total_ns, true, "total_ns"),
                                                          OF_SESSION(suppressed_max_ns, true, "max_ns")};

@@ -181,6 +181,7 @@ EVERY = [
     Shown("kind", "crash", "tests/cli/test_crash.py`: `test_each_crash_has_a_report_and_happens", "hangdog run --crash -- crash heap",
           watched(path_of("crash"), "heap", options=("--crash",), kind="crash")),
     Shown("kind", "live", "tests/cli/test_dump.py`: `test_deadlock", "dump-target deadlock, and hangdog dump PID", dumped),
+    Shown("kind", "pool-stall", "docs/report.schema.json", "", None),
     Shown("kind", "session", LIBRARY + "hangs.c`: `counts_what_a_cap_suppresses",
           RUN + "burn short 3", watched(path_of("burn"), "short", "3", kind="session")),
     Shown("cause", "cpu", "tests/real/test_asyncio.py`: `test_a_stop_in_a_computation_is_taken_off",

@@ -24,6 +24,7 @@ static void properties_of_kinds(void **state) {
         {"fatal-hang", .is_hang = true, .ends = true, .counts = true, .is_listed = true},
         {"crash", .ends = true, .has_groups = true, .is_listed = true},
         {"live", .is_listed = true},
+        {"pool-stall", .is_hang = true, .is_of_turn = true, .has_groups = true, .is_listed = true},
         {"session", .is_hang = false},
         {"error", .has_groups = true, .is_listed = true},
         {"of-a-later-version", .is_hang = false},

@@ -13,12 +13,13 @@ export const KINDS: Record<string, { noun: string; plural: string; sentence: str
   'fatal-hang': { noun: 'fatal hang', plural: 'Fatal hangs', sentence: 'The process ended while its loop hung: another process killed it.' },
   crash: { noun: 'crash', plural: 'Crashes', sentence: 'A signal of a fault ended the process; on by an option.' },
   live: { noun: 'live', plural: 'Live', sentence: 'The threads of a process as they are now, on request.' },
+  'pool-stall': { noun: 'pool stall', plural: 'Pool stalls', sentence: 'All threads of a pool were busy for longer than the threshold, while the loop waited.' },
   session: { noun: 'session', plural: 'Sessions', sentence: 'The run as a whole, when it has ended.' },
   error: { noun: 'error', plural: 'Errors', sentence: 'An error that a Sentry client sent.' },
 };
 
 // The kinds that the page of reports has a tab for. It lists no hangs, which have groups, and no sessions.
-export const TABS = ['frame-drop', 'cpu', 'crash', 'error', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'live'];
+export const TABS = ['frame-drop', 'cpu', 'crash', 'error', 'fatal-hang', 'launch', 'background-hang', 'too-many-threads', 'live', 'pool-stall'];
 
 // Causes of hangs. lane: of the timeline, for a call that does not name its cause.
 export const CAUSES: Record<string, { label: string; lane: string }> = {
