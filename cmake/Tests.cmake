@@ -51,7 +51,7 @@ endmacro()
 # time, below a fifth of a CPU each, and so disturb no other. Not where a sanitizer or an emulator makes them work.
 set(light_tests
   cli-blame cli-crowded_exec cli-doctor cli-export_send cli-library cli-pid1 cli-without_paths real-own_threads
-  scenario-cfrunloop_blocks scenario-cfrunloop_rest scenario-eintr_matrix scenario-library_events scenario-library_frames scenario-library_limits scenario-library_live
+  scenario-cfrunloop_blocks scenario-cfrunloop_rest scenario-eintr_matrix scenario-library_events scenario-library_frames scenario-library_label scenario-library_limits scenario-library_live
   scenario-library_locks scenario-library_owners scenario-library_ping scenario-library_rest scenario-library_start
   scenario-library_stats scenario-library_suspended scenario-library_watch unit-deferred unit-main_thread unit-unwind_live)
 if(HANGDOG_SANITIZER OR CMAKE_CROSSCOMPILING)

@@ -157,6 +157,14 @@ static void put_memory_limit(const struct page *p, const json_t *cause) {
     render_wrapped(p, "", "  and  ", LABEL, text);
 }
 
+/* Names the loop's work in the program's own words. The JSON and the exports have the trace's id. */
+static void put_label(const struct page *p) {
+    const char *label = value_text(p->report, "label");
+    if (label != NULL) {
+        render_wrapped(p, "", "  for  ", LABEL, label);
+    }
+}
+
 static void put_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     const char *kind = value_text(cause, "kind");
@@ -343,6 +351,7 @@ void render_short(const struct page *p, bool more) {
     const json_t *hot = json_object_get(p->report, "hot_stack"), *frames = json_object_get(hot, "frames");
     size_t hidden = 0;
     put_headline(p);
+    put_label(p);
     put_why(p);
     render_own_frames(p, frames, &hidden);
     if (hot != NULL && json_array_size(frames) == 0 && !render_is_cpu(p->report)) {

@@ -319,6 +319,26 @@ HANGDOG_API void hangdog_turn(hangdog_loop *loop);
 HANGDOG_API void hangdog_frame(hangdog_loop *loop);
 
 /**
+ * Labels what the loop works on now, such as "GET /cart". The report of a hang has the label that was set for
+ * most of the hang. So a reader sees which request froze the loop, and the collector counts hangs by label.
+ *
+ * A label is valid until the next one, and at most until the turn ends: it never blames a request for a later
+ * turn. Set it where a callback starts to work for a request, and clear it (`text` NULL) where the callback
+ * returns. Use few different texts: "GET /cart" rather than a text with the cart's number. Reports leave the
+ * process, so a label should have no personal data.
+ *
+ * Only the loop's thread may call this function. Async-signal-safe and wait-free: it copies the texts into
+ * the loop's memory, which takes about 30 ns. It takes no lock, and allocates nothing.
+ *
+ * @param loop The loop.
+ * @param text The label, UTF-8; the function copies at most 127 bytes. In the report each control character
+ * is a question mark. NULL or "": clears the label.
+ * @param traceparent The W3C trace context of the request, as in the HTTP header of that name. The report
+ * leaves out a text that does not have that form. NULL: none.
+ */
+HANGDOG_API void hangdog_label(hangdog_loop *loop, const char *text, const char *traceparent);
+
+/**
  * Announces that the program blocks the loop on purpose, for a modal dialog of the system or a long load. The
  * turn ends, and no hang counts until hangdog_expect_block_end(). Calls nest. Only the loop's thread may call
  * this function.

@@ -83,6 +83,12 @@ static inline void hangdog_frame(hangdog_loop *loop) {
     (void)loop;
 }
 
+static inline void hangdog_label(hangdog_loop *loop, const char *text, const char *traceparent) {
+    (void)loop;
+    (void)text;
+    (void)traceparent;
+}
+
 static inline void hangdog_expect_block(hangdog_loop *loop) {
     (void)loop;
 }

@@ -223,6 +223,12 @@ void hangdog_mark(hangdog_loop *loop, hangdog_activity activity) {
     }
 }
 
+void hangdog_label(hangdog_loop *loop, const char *text, const char *traceparent) {
+    if (loop != NULL) {
+        hd_label_set(&watch_of(loop)->label, hd_loop_ticks(&watch_of(loop)->loop), text, traceparent);
+    }
+}
+
 void hangdog_expect_block(hangdog_loop *loop) {
     if (loop != NULL && atomic_fetch_add(&watch_of(loop)->loop.expected, 1) == 0) {
         hd_loop_note_outer(&watch_of(loop)->loop);

@@ -84,6 +84,8 @@ static void describe_turn(const struct hd_run *run, const struct hd_turn *turn, 
     r->excluded_ns = turn->times.excluded_ns;
     r->threshold_ns = turn->times.threshold_ns;
     r->cpu_percent = process_percent(turn);
+    r->label = turn->label.text.label;
+    r->traceparent = turn->label.text.traceparent;
     r->loop_name = turn->loop.name;
     r->loop_thread = turn->loop.thread;
     r->loop_activity = hd_words_activity(turn->activity <= HANGDOG_EXIT ? turn->activity : HANGDOG_EXIT);

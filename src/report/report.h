@@ -117,6 +117,7 @@ struct hd_report {
     uint64_t rss_bytes;                   /* 0: left out */
     const struct hd_system_state *system; /* NULL: left out */
     int thread_count;                     /* 0: left out */
+    const char *label, *traceparent;      /* of the loop, as the program set them; "" or NULL: none */
     hd_thread_id loop_thread;
     const char *loop_name;                                /* NULL: no loop member */
     uint64_t background_ns;                               /* the part of the hang in the background */

@@ -35,6 +35,10 @@ static void write_field(struct hd_json *j, const char *name, const char *s, size
     }
 }
 
+static void write_text(struct hd_json *j, const char *name, const char *s) {
+    hd_json_str(j, name, s != NULL && s[0] != '\0' ? s : NULL);
+}
+
 static void write_nonzero(struct hd_json *j, const char *name, uint64_t v) {
     if (v != 0) {
         hd_json_u64(j, name, v);
@@ -347,6 +351,8 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     if (r->loop_name != NULL) {
         write_loop(r, j);
     }
+    write_text(j, "label", r->label);
+    write_text(j, "traceparent", r->traceparent);
     if (r->cause != NULL) {
         write_cause(r->cause, j);
     }

@@ -11,6 +11,7 @@
 #include "cause/cause.h"
 #include "report/call_tree.h"
 #include "turn/timeline.h"
+#include "turn/turn_label.h"
 #include "watch/message.h"
 
 #define HD_FRAMES_MAX 256 /* largest number of frames of one stack, functions of scripts not counted */
@@ -139,6 +140,7 @@ struct hd_turn {
     struct hd_turn_samples samples;
     struct hd_turn_threads threads;
     struct hd_turn_report report;
+    struct hd_turn_label label;
 };
 
 /* All turns that the worker follows. Their call trees share one pool of nodes. */

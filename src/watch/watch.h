@@ -7,6 +7,7 @@
 #define HD_WATCH_H
 
 #include "loop/loop.h"
+#include "watch/label.h"
 
 #define HD_BLOCK_LOOPS 16 /* the number of watches in a block, whose memory is allocated in one piece */
 #define HD_BLOCKS 16
@@ -48,6 +49,7 @@ struct hd_watch {
     /* The mailbox by which the monitor asks the watch's thread for its stack; a part of `thread_memory`.
      * NULL: another watch of this thread has the mailbox. */
     struct hd_mailbox *mailbox;
+    struct hd_label label;        /* the watch's thread writes it */
     struct hd_ping *_Atomic ping; /* the loop's pings (control/ping.c); NULL: the loop has none */
 
     /* The worker writes the members of this struct, and the monitor reads them at each look. The monitor sets

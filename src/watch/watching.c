@@ -122,6 +122,7 @@ static struct hd_watch *add(struct hd_run *r, const char *name, uint64_t thresho
     }
     w->generation++;
     atomic_store(&w->ping, NULL);
+    hd_label_set(&w->label, 0, NULL, NULL);
     w->threshold_ns = threshold_ns;
     set_name(w, name);
     start_loop(r, w, start_ns);

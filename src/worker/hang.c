@@ -11,6 +11,8 @@
 #include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/facts.h"
+#include "worker/labels.h"
+#include "worker/loop_clock.h"
 
 /* from this age on, the report of a hang is published without a certain loop, if there is evidence for the
  * loop */
@@ -138,14 +140,6 @@ static bool known_too_late(const struct hd_run *run, const struct hd_turn *turn)
            hd_os_now_ns() - turn->times.start_ns > limit_ns;
 }
 
-/* Converts a time in ticks of the loop's counter to the monitor's clock. Returns 0 if `ticks` is 0, or if the
- * worker lost the CPU between its readings of the counter and of the clock. */
-static uint64_t clock_of(const struct hd_loop *loop, uint64_t ticks) {
-    uint64_t before_ns = hd_os_now_ns(), now = hd_loop_ticks(loop), now_ns = hd_os_now_ns();
-    uint64_t rate = atomic_load_explicit(&loop->ns_per_tick_32, memory_order_relaxed);
-    return ticks != 0 && now_ns - before_ns < HD_NS_PER_MS ? now_ns - hd_ticks_to_ns(now - ticks, rate) : 0;
-}
-
 /* Returns the time when the turn ended: the time in the message, or an earlier one. While the message was on
  * its way, the recogniser may have found that an earlier wait was the loop's own. The turn then ended at the
  * start of that wait. A launch then ended at the start of the loop's first wait. In two cases, a turn that is
@@ -159,11 +153,13 @@ static uint64_t end_of(const struct hd_run *run, const struct hd_turn *turn, con
     }
     bool launch = turn->state == HANGDOG_STATE_LAUNCH;
     uint64_t launched = launch ? atomic_load_explicit(&loop->found.launched, memory_order_acquire) : 0;
-    uint64_t to_ns = clock_of(loop, atomic_load_explicit(&loop->found.waited_to, memory_order_acquire));
-    uint64_t from_ns = clock_of(loop, atomic_load_explicit(&loop->found.waited_from, memory_order_relaxed));
+    uint64_t to_ns =
+        hd_loop_clock_of(loop, atomic_load_explicit(&loop->found.waited_to, memory_order_acquire));
+    uint64_t from_ns =
+        hd_loop_clock_of(loop, atomic_load_explicit(&loop->found.waited_from, memory_order_relaxed));
     bool nothing_followed = to_ns < msg->at_ns && msg->at_ns - to_ns < turn->times.threshold_ns;
     if (launched != 0) {
-        from_ns = clock_of(loop, launched);
+        from_ns = hd_loop_clock_of(loop, launched);
     } else if (!nothing_followed || msg->excluded_ns != 0) {
         return msg->at_ns;
     }
@@ -173,6 +169,8 @@ static uint64_t end_of(const struct hd_run *run, const struct hd_turn *turn, con
 void hd_hang_end(struct hd_worker *worker, struct hd_turn *turn, const struct hd_message *msg) {
     const struct hd_run *run = worker->run;
     uint64_t end_ns = end_of(run, turn, msg), early_ns = msg->at_ns - end_ns;
+    uint64_t seen_ns = turn->samples.newest.valid ? turn->samples.newest.at_ns : turn->times.start_ns;
+    hd_labels_read(run, turn, msg->start_ticks, end_ns, end_ns > seen_ns ? end_ns - seen_ns : 0);
     hd_samples_settle(turn, end_ns, msg->excluded_ns,
                       msg->thread_sched.known ? &msg->thread_sched.sched : NULL);
     take_message(turn, msg);

@@ -8,6 +8,7 @@
 #include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/hang.h"
+#include "worker/labels.h"
 
 static void store_changed(const struct hd_run *run, const struct hd_turn *turn, uint64_t at_ns) {
     struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
@@ -87,6 +88,8 @@ void hd_sample_add(struct hd_worker *worker, struct hd_turn *turn, const struct 
                    const struct hd_capture *c) {
     bool first = !turn->samples.newest.valid, is_new = !c->same || first;
     struct hd_sample now = turn->samples.newest;
+    hd_labels_read(worker->run, turn, msg->start_ticks, c->at_ns,
+                   c->at_ns - (first ? turn->times.start_ns : now.at_ns));
     now.valid = true;
     now.at_ns = c->at_ns;
     now.sched = c->sched;
