@@ -149,6 +149,17 @@ static void put_frame(const struct page *p, const json_t *frame, const struct co
     fputc('\n', p->out);
 }
 
+/* True if a search found the frame behind code that no table describes. */
+static bool is_behind_gap(const json_t *frame) {
+    const char *trust = value_text(frame, "trust");
+    return trust != NULL && strcmp(trust, "gap") == 0;
+}
+
+static void put_gap(const struct page *p, const struct columns *c) {
+    fprintf(p->out, "%*s%s(frames may be missing here)%s\n", c->share ? SHARE_COLUMNS : NO_SHARE_COLUMNS, "",
+            p->style.dim, p->style.end);
+}
+
 void render_stop(const struct page *p, const json_t *stack) {
     const char *why = report_words_stop(value_text(stack, "stop"));
     const char *what =
@@ -164,6 +175,7 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
     struct choice picked = {.frames = json_object_get(stack, "frames")};
     const json_t *own = report_own_frame_of(p->report, picked.frames);
     size_t hidden = 0;
+    bool gap = false; /* since the last frame that is shown */
     if (!choose(p, &picked)) {
         return;
     }
@@ -171,12 +183,20 @@ void render_stack(const struct page *p, const json_t *stack, bool hot) {
     struct branches *branches = hot ? render_branches(p->report, picked.frames) : NULL;
     for (size_t i = 0; i < picked.count; i++) {
         const json_t *frame = json_array_get(picked.frames, i);
+        gap |= is_behind_gap(frame);
         if (!picked.shown[i]) {
             hidden += !report_frame_is_ours(p->report, frame);
             continue;
         }
+        if (gap) {
+            put_gap(p, &c);
+        }
+        gap = false;
         put_frame(p, frame, &c, frame == own);
         render_branch(p, branches, i, c.share ? SHARE_COLUMNS : NO_SHARE_COLUMNS);
+    }
+    if (gap) {
+        put_gap(p, &c);
     }
     int64_t cut = value_int(stack, "cut");
     if (cut > 0) {

@@ -59,6 +59,11 @@ static struct hd_cached_rule *fill_kind(struct hd_cached_rule *e, uint64_t pc, e
     return e;
 }
 
+int32_t hd_unwinder_notes(struct hd_unwinder *u, uint64_t pc, bool foreign) {
+    const struct hd_cached_rule *e = hd_unwinder_probe(u, pc);
+    return e != NULL && e->rule.kind == (foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI) ? e->rule.cfa_offset : 0;
+}
+
 void hd_unwinder_note(struct hd_unwinder *u, uint64_t pc, bool foreign, int32_t notes) {
     enum hd_rule_kind kind = foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI;
     struct hd_cached_rule *set = hd_unwinder_set(u, pc);

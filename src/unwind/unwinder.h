@@ -52,6 +52,9 @@ const struct hd_cached_rule *hd_unwinder_fill(struct hd_unwinder *u, uint64_t pc
  * module. */
 void hd_unwinder_note(struct hd_unwinder *u, uint64_t pc, bool foreign, int32_t notes);
 
+/* Returns the stored facts (HD_NOTE_*) about pc; 0: none are stored. `foreign`: pc is in no module. */
+int32_t hd_unwinder_notes(struct hd_unwinder *u, uint64_t pc, bool foreign);
+
 /* Returns the whole row for pc, or NULL if no unwind table covers pc. Valid until the next call. */
 const struct hd_row *hd_unwinder_row(struct hd_unwinder *u, uint64_t pc);
 

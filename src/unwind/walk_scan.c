@@ -14,18 +14,23 @@
 /* bytes: a call may enter a function behind its first instructions, such as endbr64 */
 #define CALL_SLACK 16u
 
-/* How good a candidate is: by a walk from its record (the first three), by the call before its return address
- * (the last three). */
-enum quality {
+/* Where the walk from a candidate ends. */
+enum end {
     WORTHLESS,
-    RAN_OFF,          /* the walk left the stack copy at its top, or met a return address of 0 */
-    REACHED,          /* the walk reached the root; the call says nothing */
-    CONTRADICTED = 4, /* the call goes to another function */
-    CONFIRMED         /* the call goes to the frame's function */
+    RAN_OFF, /* the walk left the stack copy at its top, or met a return address of 0 */
+    REACHED  /* the walk reached the root */
+};
+
+/* How a candidate's return address fits: by the call before that address. */
+enum call {
+    STALE,   /* the call goes to a function of another module: an earlier call left the record */
+    OTHER,   /* the call goes to another function of the module */
+    UNKNOWN, /* the call may go to the frame's function */
+    CONFIRMED
 };
 
 /* Walks with `fp` as the frame pointer. Returns WORTHLESS, RAN_OFF or REACHED. */
-static enum quality try_record(struct hd_walker *w, uint64_t fp) {
+static enum end try_record(struct hd_walker *w, uint64_t fp) {
     struct hd_walker t = *w;
     struct hd_frame few[2]; /* required by the walk, and not read */
     t.trial = true;
@@ -47,19 +52,25 @@ static enum quality try_record(struct hd_walker *w, uint64_t fp) {
 }
 
 /* Checks whether the call before the return address goes to the function at `start`. A direct call to another
- * function of the same module is no proof against the record. That function may end in a tail call, or one
- * function may have two parts. But hd_scan prefers a later record whose call is CONFIRMED. */
-static enum quality judge_call(struct hd_walker *w, uint64_t start, uint64_t target) {
+ * function is no proof against the record. That function may end in a tail call, or one function may have two
+ * parts. Another module's function does so less often. */
+static enum call judge_call(struct hd_walker *w, uint64_t start, uint64_t target) {
+    const struct hd_memory *memory = &w->u->modules->memory;
+    uint64_t slot, to;
     if (start == 0 || target == 0) {
-        return REACHED;
+        return UNKNOWN;
     }
     if (target - start < CALL_SLACK) {
         return CONFIRMED;
     }
+    if (hd_arch_is_stub(memory, target, &slot)) {
+        return hd_memory_read(memory, slot, &to, sizeof to) && to - start < CALL_SLACK ? CONFIRMED : UNKNOWN;
+    }
     int here = hd_modules_at(w->u->modules, start), there = hd_modules_at(w->u->modules, target);
-    const struct hd_cached_rule *e = hd_unwinder_rule(w->u, target);
-    bool is_stub = e->rule.kind > HD_RULE_FP;
-    return here == there && !is_stub ? CONTRADICTED : REACHED;
+    if (hd_unwinder_rule(w->u, target)->rule.kind > HD_RULE_FP) {
+        return UNKNOWN; /* no table describes it as a function: it may be a stub */
+    }
+    return here == there ? OTHER : STALE;
 }
 
 bool hd_scan(struct hd_walker *w, uint64_t start) {
@@ -68,6 +79,7 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
     }
     w->scans_left--;
     uint64_t found = 0, ran_off = 0, top = w->stack.address + w->stack.size;
+    enum call best = STALE; /* of `found` */
     unsigned candidates = w->candidates_left < HD_SCAN_CANDIDATES ? w->candidates_left : HD_SCAN_CANDIDATES;
     for (uint64_t at = (w->regs.sp + 7) & ~UINT64_C(7); at < top && top - at >= 16; at += 8) {
         uint64_t pair[2], target;
@@ -85,19 +97,20 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
         }
         candidates--;
         w->candidates_left--;
-        enum quality call = judge_call(w, start, target);
-        if (found != 0 && call != CONFIRMED) {
+        enum call call = judge_call(w, start, target);
+        if (found != 0 && call != CONFIRMED && (best != STALE || call != UNKNOWN)) {
             continue;
         }
-        enum quality walk = try_record(w, at);
-        if (walk == RAN_OFF && ran_off == 0) {
+        enum end end = try_record(w, at);
+        if (end == RAN_OFF && ran_off == 0) {
             ran_off = at;
         }
-        if (walk != REACHED) {
+        if (end != REACHED) {
             continue;
         }
         found = at;
-        if (call != CONTRADICTED) {
+        best = call;
+        if (call >= UNKNOWN) {
             break;
         }
     }

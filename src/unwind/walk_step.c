@@ -1,80 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes the steps for which there is no plain rule: by whole rows (signal frames, expressions) and by frame
- * records. On the worker thread, also during a hang, so without allocation.
- *
- * Code without unwind tables is hand-written assembly or a crt stub of a module, or JIT code. The walk leaves
- * such code by its frame record: the caller's frame pointer and the return address, at the frame pointer. The
- * record must lie in the stack copy, above the stack pointer, and the saved frame pointer must be higher.
- *
- * The return address must be plausible: an unwind table covers it, or it is behind a call instruction. Only
- * the kernel's memory map shows whether memory outside of modules is executable, and a read of the map takes
- * too long. Data behind bytes that look like a call instruction is rare enough.
+ * Takes the steps for which there is no plain rule: by whole rows (signal frames, expressions), and through
+ * code without unwind tables. On the worker thread, also during a hang, so without allocation.
  */
 #include <errno.h>
 
 #include "unwind/walk.h"
 
-#define LOWEST_CODE 65536u /* no lower address is mapped (vm.mmap_min_addr) */
-
-/* Returns the stored facts (HD_NOTE_*) about pc; 0: none are stored. `foreign`: pc is in no module. */
-static int32_t notes_of(struct hd_walker *w, uint64_t pc, bool foreign) {
-    const struct hd_cached_rule *e = hd_unwinder_probe(w->u, pc);
-    return e != NULL && e->rule.kind == (foreign ? HD_RULE_FOREIGN : HD_RULE_NO_CFI) ? e->rule.cfa_offset : 0;
-}
-
-bool hd_walk_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target) {
-    *target = 0;
-    if (ra < LOWEST_CODE || ra - w->stack.address < w->stack.size) {
-        return false;
-    }
-    bool foreign = hd_modules_at(w->u->modules, ra - 1) < 0;
-    if (!strict && !foreign && hd_unwinder_rule(w->u, ra - 1)->rule.kind != HD_RULE_NO_CFI) {
-        return true;
-    }
-    if (!strict && (notes_of(w, ra - 1, foreign) & HD_NOTE_AFTER_CALL) != 0) {
-        return true;
-    }
-    const struct hd_memory *memory = &w->u->modules->memory;
-    bool guess = foreign && (strict || w->trial);
-    if ((guess && !hd_memory_touched(memory, ra - 1)) || !hd_arch_after_call(memory, ra, target)) {
-        return false;
-    }
-    if (!strict) {
-        hd_unwinder_note(w->u, ra - 1, foreign, HD_NOTE_AFTER_CALL);
-    }
-    return true;
-}
-
-/* Also accepts any executable address, if `is_code` can check that: an interpreter may push a return address
- * that is not behind a call instruction. */
-static bool may_return_to(struct hd_walker *w, uint64_t ra) {
-    const struct hd_modules *m = w->u->modules;
-    uint64_t target;
-    return hd_walk_return_is_plausible(w, ra, false, &target) || (m->is_code != NULL && m->is_code(m, ra));
-}
-
-uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
-    uint64_t pair[2];
-    record = hd_arch_frame_address(record);
-    if (record % 8 != 0 || record < w->regs.sp || !hd_stack_read(&w->stack, record, pair, sizeof pair)) {
-        return HD_STOP_NO_UNWIND_INFORMATION;
-    }
-    uint64_t ra = hd_arch_strip(pair[1]);
-    pair[0] = hd_arch_frame_address(pair[0]);
-    if (pair[0] == 0 && ra == 0) {
-        return HD_STOP_ROOT;
-    }
-    if ((pair[0] != 0 && pair[0] <= record) || !may_return_to(w, ra)) {
-        return HD_STOP_NO_UNWIND_INFORMATION;
-    }
-    w->regs.pc = ra;
-    w->regs.sp = record + 16;
-    w->regs.r[HD_ARCH_FP] = pair[0];
-    w->regs.valid = UINT64_C(1) << HD_ARCH_FP; /* the places of other saved registers are not known */
-    w->trust = (uint8_t)trust;
-    return HD_STEP_ON;
-}
+#define ENTRY_BYTES 128u /* the code at a module's entry has fewer */
 
 /* ---- whole rows ----------------------------------------------------------------------------- */
 
@@ -273,7 +206,7 @@ static bool step_without_frame(struct hd_walker *w, enum hd_rule_kind kind) {
 static bool step_straight(struct hd_walker *w) {
     uint64_t pc = w->regs.pc - 1;
     struct hd_regs next;
-    if ((notes_of(w, pc, false) & HD_NOTE_NOT_STRAIGHT) != 0) {
+    if ((hd_unwinder_notes(w->u, pc, false) & HD_NOTE_NOT_STRAIGHT) != 0) {
         return false;
     }
     if (hd_arch_step_straight(&w->u->modules->memory, &w->stack, &w->regs, &next) == 1 &&
@@ -289,7 +222,7 @@ static bool step_straight(struct hd_walker *w) {
 static uint8_t step_signal(struct hd_walker *w) {
     uint64_t pc = w->regs.pc - !hd_pc_is_exact(w->trust);
     struct hd_regs next = w->regs;
-    if ((notes_of(w, pc, false) & HD_NOTE_NO_SIGNAL) != 0) {
+    if ((hd_unwinder_notes(w->u, pc, false) & HD_NOTE_NO_SIGNAL) != 0) {
         return HD_STOP_NO_UNWIND_INFORMATION;
     }
     int rc = hd_arch_step_signal(&w->u->modules->memory, &w->stack, &w->regs, &next);
@@ -316,13 +249,26 @@ static bool begins_a_function(struct hd_walker *w) {
     return true;
 }
 
+/* True if the pc is in the code at the module's entry, which nothing calls. The assembly there has no table
+ * in the loader (_dl_start_user) and in musl. */
+static bool is_at_entry(struct hd_walker *w) {
+    int index = hd_modules_at(w->u->modules, w->regs.pc - 1);
+    uint64_t entry = index >= 0 ? w->u->modules->module[index].entry : 0;
+    if (entry == 0 || w->regs.pc - entry >= ENTRY_BYTES ||
+        hd_unwinder_rule(w->u, entry)->rule.kind != HD_RULE_NO_CFI) {
+        return false;
+    }
+    w->root = entry;
+    return true;
+}
+
 static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
     if (kind == HD_RULE_NO_CFI) {
         uint8_t stop = step_signal(w);
         if (stop != HD_STOP_NO_UNWIND_INFORMATION) {
             return stop;
         }
-        if (!w->trial && !hd_pc_is_exact(w->trust) && begins_a_function(w)) {
+        if ((!w->trial && !hd_pc_is_exact(w->trust) && begins_a_function(w)) || is_at_entry(w)) {
             return HD_STOP_ROOT;
         }
     }
@@ -336,7 +282,7 @@ static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
         }
     }
     if (hd_scan(w, 0)) {
-        return hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_SCAN);
+        return hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_GAP);
     }
     return HD_STOP_NO_UNWIND_INFORMATION;
 }

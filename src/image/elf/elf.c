@@ -44,8 +44,9 @@ static void build_id(const struct hd_memory *memory, uint64_t at, uint64_t bytes
     }
 }
 
-/* The program headers. Returns how many, or a negative errno. */
-static int program_headers(const struct hd_memory *memory, uint64_t header, Elf64_Phdr *out) {
+/* The program headers. Returns how many, or a negative errno. *entry: as the file says. */
+static int program_headers(const struct hd_memory *memory, uint64_t header, Elf64_Phdr *out,
+                           uint64_t *entry) {
     Elf64_Ehdr e;
     if (!hd_memory_read(memory, header, &e, sizeof e)) {
         return -EFAULT;
@@ -54,6 +55,7 @@ static int program_headers(const struct hd_memory *memory, uint64_t header, Elf6
         e.e_ident[EI_DATA] != ELFDATA2LSB || e.e_phentsize != sizeof(Elf64_Phdr)) {
         return -EINVAL;
     }
+    *entry = e.e_entry;
     unsigned n = e.e_phnum < HD_PROGRAM_HEADERS_MAX ? e.e_phnum : HD_PROGRAM_HEADERS_MAX;
     if (!hd_memory_read(memory, header + e.e_phoff, out, n * sizeof *out)) {
         return -EFAULT;
@@ -63,10 +65,12 @@ static int program_headers(const struct hd_memory *memory, uint64_t header, Elf6
 
 int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
     Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
-    int n = program_headers(memory, m->header, ph);
+    uint64_t entry;
+    int n = program_headers(memory, m->header, ph, &entry);
     if (n < 0) {
         return n;
     }
+    m->entry = entry != 0 ? m->bias + entry : 0;
     for (int i = 0; i < n; i++) {
         uint64_t at = m->bias + ph[i].p_vaddr;
         if (ph[i].p_type == PT_NOTE && m->build_id_bytes == 0) {
@@ -80,7 +84,8 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m) {
 
 int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m) {
     Elf64_Phdr ph[HD_PROGRAM_HEADERS_MAX];
-    int n = program_headers(memory, m->header, ph);
+    uint64_t entry;
+    int n = program_headers(memory, m->header, ph, &entry);
     for (int i = 0; i < n; i++) {
         if (ph[i].p_type == PT_LOAD && ph[i].p_offset < PAGE) { /* the segment with the header */
             m->bias = m->header - (ph[i].p_vaddr - ph[i].p_offset);

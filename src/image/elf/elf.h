@@ -9,7 +9,7 @@
 
 #define HD_PROGRAM_HEADERS_MAX 64u /* of a module; others are not looked at */
 
-/* Fills build_id and, if it is 0, eh_frame_hdr from the program headers of the ELF header at m->header. 0;
+/* Fills entry, build_id and, if it is 0, eh_frame_hdr from the ELF header at m->header. Bias is known. 0;
  * -EFAULT; -EINVAL: no ELF header there. */
 int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m);
 

@@ -24,6 +24,10 @@
  * call. */
 bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *target);
 
+/* True if a stub is at `code`: it jumps to the address in a word of memory. *slot: the word's address. A
+ * table may describe a stub as it describes a function. */
+bool hd_arch_is_stub(const struct hd_memory *memory, uint64_t code, uint64_t *slot);
+
 /* Steps to the caller of a function that no unwind table describes. The pc must be exact, not a return
  * address: the frame is the innermost one, or a signal interrupted it. Returns 1: the instructions at pc show
  * that the function has no frame yet, or has removed its frame; *next is the caller. Returns 0: they do not.

@@ -28,6 +28,14 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
     return (word & 0xfefff000) == 0xd63f0000; /* blr, and its authenticating forms such as blraa */
 }
 
+/* No linker describes the stubs of arm64, so that the walk knows them without this function. */
+bool hd_arch_is_stub(const struct hd_memory *memory, uint64_t code, uint64_t *slot) {
+    (void)memory;
+    (void)code;
+    *slot = 0;
+    return false;
+}
+
 /* Sets *next to the caller of a function that has not saved x30 yet, or has restored it: x30 has the return
  * address. Returns 0 if the value of x30 is not known, else 1. */
 static int returned(const struct hd_regs *regs, struct hd_regs *next) {

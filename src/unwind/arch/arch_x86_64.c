@@ -61,6 +61,23 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
     return false;
 }
 
+bool hd_arch_is_stub(const struct hd_memory *memory, uint64_t code, uint64_t *slot) {
+    uint8_t at[11];
+    *slot = 0;
+    if (!hd_memory_read(memory, code, at, sizeof at)) {
+        return false;
+    }
+    unsigned n = memcmp(at, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0; /* endbr64 */
+    n += at[n] == 0xf2;                                          /* bnd */
+    if (memcmp(at + n, "\xff\x25", 2) != 0) {                    /* jmp *disp32(%rip) */
+        return false;
+    }
+    int32_t distance;
+    memcpy(&distance, at + n + 2, 4);
+    *slot = code + n + 6 + (uint64_t)(int64_t)distance;
+    return true;
+}
+
 /* Sets *next to the caller, whose return address is at address `slot` of the stack. Callee-saved registers
  * keep their values. Returns 0 if the stack copy lacks that address, else 1. */
 static int returned(const struct hd_stack *stack, const struct hd_regs *regs, uint64_t slot,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * unwind-steps EVERY LIMIT PROGRAM ARGUMENT...: runs the program instruction by instruction, at most LIMIT of
- * them, and keeps a shadow stack from its calls and returns. At every EVERY-th instruction one step is
- * unwound, and its return address is compared with the shadow stack's: truth that is no other unwinder's
- * opinion, in prologues, epilogues, stubs, the loader, the vDSO and signal handlers too. x86-64 only. tests N
- * right N miss COUNT PC MODULE OFFSET got PC stop N want PC     one line for each address that was wrong
+ * them, and keeps a shadow stack from its calls and returns. At every EVERY-th instruction the stack is
+ * unwound, and its return addresses are compared with the shadow stack's: truth that is no other unwinder's
+ * opinion, in prologues, epilogues, stubs, the loader, the vDSO and signal handlers too. x86-64 only.
+ *
+ * Prints "tests N right N whole N". Right: the first step. Whole: all frames, and the walk ends at a root.
+ * Then "miss COUNT PC MODULE OFFSET got PC stop N want PC" for each address where the first step is wrong,
+ * and "part COUNT PC ..." where a later one is: `got` and `want` are of the first frame that differs.
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,6 +28,7 @@
 #define SHADOW_MAX 65536u
 #define CALLS 65536u /* instructions whose nature is remembered */
 #define MISSES_MAX 512u
+#define FRAMES_MAX 4096u
 #define RED_ZONE 128u
 
 struct entry {
@@ -41,9 +45,10 @@ static uint8_t stack[256 * 1024];
 static struct {
     uint64_t pc, got, want;
     unsigned count, stop;
+    bool part; /* the first step is right */
 } misses[MISSES_MAX];
 static unsigned miss_count;
-static uint64_t tests, right;
+static uint64_t tests, right, whole;
 
 static int read_child(void *ctx, uint64_t addr, void *dst, size_t n) {
     (void)ctx;
@@ -148,9 +153,9 @@ static void registers(const struct user_regs_struct *u, struct hd_regs *r) {
     r->valid = 0xff7f;
 }
 
-static void note_miss(uint64_t pc, uint64_t got, uint64_t want, unsigned stop) {
+static void note_miss(uint64_t pc, bool part, uint64_t got, uint64_t want, unsigned stop) {
     for (unsigned i = 0; i < miss_count; i++) {
-        if (misses[i].pc == pc) {
+        if (misses[i].pc == pc && misses[i].part == part) {
             misses[i].count++;
             return;
         }
@@ -160,34 +165,46 @@ static void note_miss(uint64_t pc, uint64_t got, uint64_t want, unsigned stop) {
         misses[miss_count].got = got;
         misses[miss_count].want = want;
         misses[miss_count].stop = stop;
+        misses[miss_count].part = part;
         misses[miss_count++].count = 1;
     }
 }
 
+/* Compares each frame with the shadow stack. After the last call the root has no return address. */
+static void judge(uint64_t pc, const struct hd_frame *frames, const struct hd_walk *walk) {
+    for (unsigned i = 1;; i++) {
+        uint64_t got = i < walk->count ? frames[i].pc : 0;
+        uint64_t want = i <= depth ? shadow[depth - i].target : 0;
+        right += i == 1 && got == want;
+        if (got != want || (got == 0 && walk->stop != HD_STOP_ROOT)) {
+            note_miss(pc, i > 1 || got == want, got, want, walk->stop);
+            return;
+        }
+        if (got == 0) {
+            whole++;
+            return;
+        }
+    }
+}
+
 static void test(const struct user_regs_struct *u) {
-    struct hd_frame frames[4];
+    static struct hd_frame frames[FRAMES_MAX];
     struct hd_walk walk;
     struct hd_regs regs;
     uint64_t from = u->rsp - RED_ZONE;
     registers(u, &regs);
-    for (size_t bytes = 4096; bytes <= sizeof stack; bytes *= 64) {
+    for (size_t bytes = 4096; bytes <= sizeof stack; bytes *= 8) {
         ssize_t n = pread(memory_fd, stack, bytes, (off_t)from);
         if (n <= 0) {
             return;
         }
-        hd_unwind(unwinder, &regs, stack, from, (uint32_t)n, 0, frames, 4, &walk);
-        if (walk.count >= 2 || walk.stop != HD_STOP_UNREADABLE) {
+        hd_unwind(unwinder, &regs, stack, from, (uint32_t)n, 0, frames, FRAMES_MAX, &walk);
+        if (walk.stop == HD_STOP_ROOT) {
             break;
         }
     }
-    uint64_t got = walk.count >= 2 ? frames[1].pc : 0;
-    uint64_t want = depth != 0 ? shadow[depth - 1].target : 0;
     tests++;
-    if (got == want) { /* both 0: the program's entry, which nothing describes in ld.so */
-        right++;
-    } else {
-        note_miss(u->rip, got, want, walk.stop);
-    }
+    judge(u->rip, frames, &walk);
 }
 
 static void follow(uint64_t every, uint64_t limit) {
@@ -245,11 +262,12 @@ int main(int argc, char **argv) {
     unwinder = calloc(1, hd_unwinder_bytes());
     hd_unwinder_init(unwinder, &modules);
     follow(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
-    printf("tests %" PRIu64 " right %" PRIu64 "\n", tests, right);
+    printf("tests %" PRIu64 " right %" PRIu64 " whole %" PRIu64 "\n", tests, right, whole);
     for (unsigned i = 0; i < miss_count; i++) {
         int index = hd_modules_at(&modules, misses[i].pc);
-        printf("miss %u %" PRIx64 " %s %" PRIx64 " got %" PRIx64 " stop %u want %" PRIx64 "\n",
-               misses[i].count, misses[i].pc, index >= 0 ? hd_module_path(&modules, (uint32_t)index) : "?",
+        printf("%s %u %" PRIx64 " %s %" PRIx64 " got %" PRIx64 " stop %u want %" PRIx64 "\n",
+               misses[i].part ? "part" : "miss", misses[i].count, misses[i].pc,
+               index >= 0 ? hd_module_path(&modules, (uint32_t)index) : "?",
                index >= 0 ? misses[i].pc - modules.module[index].bias : 0, misses[i].got, misses[i].stop,
                misses[i].want);
     }
