@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "cause/rows.h"
+#include "cause/sentence.h"
 #include "cli/base/json_text.h"
 #include "cli/base/path.h"
 #include "cli/reader/lock_function.h"
@@ -115,6 +116,15 @@ static void say_child(FILE *out, const struct hd_probe *e, const char *call) {
     fprintf(out, " in %s", call);
 }
 
+/* Prints, for example, "waits for the FUSE file system slowfs at share". False, and prints nothing: no party
+ * with role `role` is known. */
+static bool say_party(FILE *out, const char *before, const struct hd_probe *e, enum hd_party_role role) {
+    char text[128];
+    struct hd_text t;
+    hd_text_init(&t, text, sizeof text);
+    return hd_sentence_party(&t, before, e, role) && fputs(text, out) >= 0;
+}
+
 static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kind, const char *call) {
     const char *object = object_word(e);
     if (kind == HD_CAUSE_CHILD) {
@@ -124,7 +134,10 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
     } else if (kind == HD_CAUSE_PAGE_FAULT) {
         fputs("waits for memory to come from disk", out);
     } else if (kind == HD_CAUSE_DISK) {
-        fprintf(out, "waits for the disk: %s", call);
+        if (!say_party(out, "waits for the ", e, HD_PARTY_MOUNT)) {
+            fputs("waits for the disk", out);
+        }
+        fprintf(out, ": %s", call);
         fprintf(out, e->evidence.name[0] != '\0' ? " of %s" : "", e->evidence.name);
     } else if (kind == HD_CAUSE_SLEEP) {
         bool signal = hd_syscall_wait(e->syscall_nr) == HD_WAIT_SIGNAL;

@@ -152,3 +152,11 @@ const char *hd_text_take_number(const char *p, uint64_t *out) {
     *out = v;
     return p;
 }
+
+size_t hd_text_until(const char *s, const char *stops) {
+    size_t n = 0, count = strlen(stops);
+    while (s[n] != '\0' && memchr(stops, s[n], count) == NULL) {
+        n++;
+    }
+    return n;
+}

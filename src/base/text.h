@@ -32,4 +32,7 @@ void hd_text_time(struct hd_text *t, uint64_t wall_ns);
 /* Skips blanks, and reads a decimal number; it is 0 if no digit follows. Returns the end of the number. */
 const char *hd_text_take_number(const char *p, uint64_t *out);
 
+/* Returns the length of the start of `s` that has none of the characters of `stops`, as strcspn does. */
+size_t hd_text_until(const char *s, const char *stops);
+
 #endif

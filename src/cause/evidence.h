@@ -50,7 +50,8 @@ enum hd_evidence_kind {
 /* The descriptor that the thread's call works on. If the call waits for a set of descriptors: the one that
  * most likely explains why the thread is blocked. */
 struct hd_descriptor_seen {
-    uint8_t kind; /* enum hd_fd_kind */
+    uint8_t kind;   /* enum hd_fd_kind */
+    int32_t number; /* of a file that the call works on by its descriptor */
     /* The inode of the socket or pipe, or the id of a pidfd's process. 0: none or unknown, or the set that
      * the thread waits for has several descriptors of this kind. */
     uint64_t inode;

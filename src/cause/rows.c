@@ -150,13 +150,25 @@ static bool waits_for_disk(const struct blocked *b) {
     }
 }
 
-/* Writes, for example, "waited for the disk: fsync of session.log". */
+/* Writes, for example, "waited for the disk: fsync of session.log", or "waited for the NFS server
+ * files.example:/export: fsync of session.log". */
 static void say_disk(struct hd_text *t, const struct said *c) {
-    if (!say_several(t, c, "waited for the disk", " of ")) {
-        hd_text_str(t, "waited for the disk");
-        hd_sentence_call(t, ": ", c->probe);
-        hd_sentence_object(t, " of ", c->probe);
+    char waited[96];
+    struct hd_text w;
+    bool party = !c->several || !c->best->several_parties;
+    hd_text_init(&w, waited, sizeof waited);
+    if (!party || !hd_sentence_party(&w, "waited for the ", c->probe, HD_PARTY_MOUNT)) {
+        hd_text_str(&w, "waited for the disk");
     }
+    if (say_several(t, c, waited, " of ")) {
+        if (!party) {
+            hd_sentence_party(t, " on the ", c->probe, HD_PARTY_MOUNT);
+        }
+        return;
+    }
+    hd_text_str(t, waited);
+    hd_sentence_call(t, ": ", c->probe);
+    hd_sentence_object(t, " of ", c->probe);
 }
 
 /* ---- network, ui -------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ struct hd_cause_best {
     int32_t newest_child; /* process id of the child that the newest sample shows */
     /* true: the thread also waited for other owners of the lock, or for other children */
     bool several;
+    bool several_parties; /* true: not all samples of the cause show the same other party */
     struct hd_probe probe;
 };
 

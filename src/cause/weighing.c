@@ -21,6 +21,10 @@ static bool same_wait(const struct hd_probe *a, const struct hd_probe *b) {
            strncmp(a->peer.name, b->peer.name, sizeof a->peer.name) == 0;
 }
 
+static bool same_party(const struct hd_party_seen *a, const struct hd_party_seen *b) {
+    return a->role == b->role && a->pid == b->pid && strncmp(a->name, b->name, sizeof a->name) == 0;
+}
+
 /* Adds `ns` to the majority vote that finds the owner of a lock. The vote that finds the blocked call does
  * not find the owner, because a lock may change its owner between two samples. */
 static void add_owner(struct hd_cause_best *best, uint64_t ns, hd_thread_id owner) {
@@ -65,6 +69,7 @@ static void add_time(struct hd_cause_sums *s, enum hd_cause_kind kind, uint64_t 
         return;
     }
     s->ns[kind] += ns;
+    best->several_parties |= !first && !same_party(&best->probe.party, &p->party);
     if (!first && same_wait(&best->probe, p)) {
         best->lead_ns += ns;
         best->since_ns += ns;

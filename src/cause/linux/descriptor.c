@@ -105,6 +105,7 @@ enum hd_fd_kind hd_descriptor_kind(int proc_fd, int tid, int fd, struct hd_evide
 
 void hd_descriptor_find(int proc_fd, int tid, int fd, struct hd_evidence *out) {
     out->kind = HD_EVIDENCE_DESCRIPTOR;
+    out->descriptor.number = fd;
     out->descriptor.kind = (uint8_t)hd_descriptor_kind(proc_fd, tid, fd, out);
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cause/linux/file.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cause/linux/descriptor.h"
+#include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "os/syscall_table.h"
 
@@ -53,4 +55,64 @@ void hd_file_find(const struct hd_probe_context *ctx, int tid, const struct hd_c
          !find_path(ctx, tid, c->syscall_args[object == HD_OBJECT_SECOND_PATH], out))) {
         hd_descriptor_find(ctx->proc_fd, tid, (int)c->syscall_args[0], out);
     }
+}
+
+/* ---- the absolute path ------------------------------------------------------------------------------ */
+
+/* Writes the path of the folder that a relative path starts at: the working folder, or that of descriptor
+ * `fd`. Returns the path's length; 0: unknown. */
+static size_t read_folder(const struct hd_probe_context *ctx, int tid, int fd, char *path, size_t size) {
+    char link[48];
+    if (fd == AT_FDCWD) {
+        hd_proc_task_path(link, sizeof link, tid, "cwd");
+    } else {
+        hd_proc_task_fd_path(link, sizeof link, tid, "fd", fd);
+    }
+    long n = hd_os.readlink_at(ctx->proc_fd, link, path, size);
+    return n > 0 && (size_t)n < size && path[0] == '/' ? (size_t)n : 0;
+}
+
+/* Removes "//", "." and ".." from the absolute path `path`, in place. */
+static void shorten(char *path) {
+    char *to = path;
+    for (const char *at = path; *at != '\0';) {
+        size_t n = hd_text_until(at + 1, "/"); /* the length of the part behind the slash */
+        if (n == 2 && at[1] == '.' && at[2] == '.') {
+            while (to > path && *--to != '/') {
+            }
+        } else if (n > 0 && !(n == 1 && at[1] == '.')) {
+            memmove(to, at, n + 1);
+            to += n + 1;
+        }
+        at += n + 1;
+    }
+    if (to == path) {
+        *to++ = '/';
+    }
+    *to = '\0';
+}
+
+bool hd_file_path(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char *path,
+                  size_t size) {
+    enum hd_object object = hd_syscall_object(c->syscall_nr);
+    bool second = object == HD_OBJECT_SECOND_PATH;
+    uint64_t address = c->syscall_args[second];
+    char first = '\0';
+    if ((!second && object != HD_OBJECT_FIRST_PATH) || address == 0 ||
+        hd_os.pread(ctx->mem_fd, &first, 1, address) != 1 || first == '\0') {
+        return false;
+    }
+    size_t n = 0;
+    if (first != '/') {
+        n = read_folder(ctx, tid, second ? (int)c->syscall_args[0] : AT_FDCWD, path, size - 1);
+        if (n == 0) {
+            return false;
+        }
+        path[n++] = '/';
+    }
+    if (!read_path(ctx, address, path + n, size - n)) {
+        return false;
+    }
+    shorten(path);
+    return true;
 }

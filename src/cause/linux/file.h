@@ -13,4 +13,9 @@
 void hd_file_find(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c,
                   struct hd_evidence *out);
 
+/* Writes the absolute path of the file that an argument of the call names. Removes "." and "..", but follows
+ * no links. False: the call has no path, or the path cannot be read or does not fit. */
+bool hd_file_path(const struct hd_probe_context *ctx, int tid, const struct hd_capture *c, char *path,
+                  size_t size);
+
 #endif

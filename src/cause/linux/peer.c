@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cause/address.h"
 #include "os/linux/proc_files.h"
+#include "os/linux/proc_lines.h"
 #include "os/os.h"
 
 /* The longest time of a search in a table of sockets. The search needs a limit, because a server may have
@@ -75,26 +76,18 @@ bool hd_peer_parse(const char *line, uint64_t inode, char *out, size_t size) {
 }
 
 /* Searches the open table `fd`, such as /proc/net/tcp, for the socket with inode `inode`. Gives up once the
- * calling thread's CPU time is `until_cpu_ns`. If the buffer cuts a line, the next read completes it. */
+ * calling thread's CPU time is `until_cpu_ns`. */
 static bool search_table(int fd, uint64_t inode, uint64_t until_cpu_ns, char *out, size_t size) {
-    char text[4096];
-    size_t have = 0;
-    for (long n; (n = hd_os.read(fd, text + have, sizeof text - 1 - have)) > 0 &&
-                 hd_os_thread_cpu_ns() < until_cpu_ns;) {
-        char *line = text, *end;
-        have += (size_t)n;
-        text[have] = '\0';
-        for (; (end = memchr(line, '\n', (size_t)(text + have - line))) != NULL; line = end + 1) {
-            *end = '\0';
-            if (hd_peer_parse(line, inode, out, size)) {
-                return true;
-            }
+    struct hd_proc_lines lines;
+    unsigned count = 0;
+    hd_proc_lines_init(&lines, fd);
+    for (const char *line; (line = hd_proc_lines_next(&lines)) != NULL;) {
+        if (hd_peer_parse(line, inode, out, size)) {
+            return true;
         }
-        have -= (size_t)(line - text);
-        if (have == sizeof text - 1) {
-            return false; /* because no valid table has a line that is longer than the buffer */
+        if (++count % 16 == 0 && hd_os_thread_cpu_ns() >= until_cpu_ns) {
+            return false;
         }
-        memmove(text, line, have);
     }
     return false;
 }

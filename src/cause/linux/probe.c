@@ -17,6 +17,7 @@
 #include "cause/linux/file.h"
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
+#include "cause/linux/mount.h"
 #include "cause/linux/peer.h"
 #include "cause/linux/reply_thread.h"
 #include "cause/pressure.h"
@@ -153,10 +154,12 @@ void hd_probe_read(struct hd_probe_context *ctx, hd_thread_id thread, const stru
     switch (hd_syscall_wait(c->syscall_nr)) {
     case HD_WAIT_FILE:
         hd_file_find(ctx, tid, c, &out->evidence);
+        hd_mount_find(ctx, tid, c, out);
         break;
     case HD_WAIT_DESCRIPTOR:
     case HD_WAIT_SOCKET:
         hd_descriptor_of_call(ctx->proc_fd, tid, c, out);
+        hd_mount_find(ctx, tid, c, out);
         break;
     case HD_WAIT_ANY:
         find_set(&s, out);
