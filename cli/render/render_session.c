@@ -93,16 +93,21 @@ static void put_headline(const struct page *p, const json_t *session) {
     char used[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
     const json_t *app = json_object_get(p->report, "app");
     int64_t hangs = value_int(session, "hangs"), used_ns = value_int(session, "used_ns"),
-            lost_ns = value_int(session, "hang_ns");
-    double share = used_ns > 0 && lost_ns < used_ns ? 100.0 * (double)lost_ns / (double)used_ns : 100;
+            lost_ns = value_int(session, "hang_ns"), launch_ns = value_int(session, "launch_ns");
     fprintf(p->out, "%s%s", p->style.bold, p->options->head != NULL ? p->options->head : "");
     sanitize_print(p->out, value_text(app, "name"));
     fprintf(p->out, "[%" PRId64 "] ran for %s: ", value_int(app, "pid"), render_duration(used, used_ns));
     if (hangs == 0) {
         fputs("no hang", p->out);
     } else {
-        fprintf(p->out, "%" PRId64 " hang%s, %s lost (%.0f%%)", hangs, cli_plural(hangs, "", "s"),
-                render_duration(lost, lost_ns), share);
+        fprintf(p->out, "%" PRId64 " hang%s, %s lost", hangs, cli_plural(hangs, "", "s"),
+                render_duration(lost, lost_ns));
+        if (used_ns > 0 && lost_ns >= 0 && lost_ns <= used_ns) { /* more: the sum of several threads */
+            fprintf(p->out, " (%.0f%%)", 100.0 * (double)lost_ns / (double)used_ns);
+        }
+    }
+    if (launch_ns > 0) {
+        fprintf(p->out, ", started in %s", render_duration(used, launch_ns));
     }
     fputs(", ", p->out);
     sanitize_print(p->out, p->options->dated ? render_time(time, value_text(p->report, "started_at"))

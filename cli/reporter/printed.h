@@ -17,6 +17,7 @@ struct printed_report {
     uint8_t steps;               /* lines printed while the hang lasted */
     uint64_t due_ns;             /* when the next such line is due, 0: never */
     uint64_t lasted_ns, seen_ns; /* duration in the report, and the time of the read */
+    uint64_t first_ns;           /* when it was read first */
 };
 
 struct printed {

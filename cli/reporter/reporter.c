@@ -30,6 +30,9 @@
 /* A hang that lasts has a line then; later one an hour. */
 static const uint64_t steps_ns[] = {5 * HD_NS_PER_S, 30 * HD_NS_PER_S, 300 * HD_NS_PER_S};
 #define STEPS (sizeof steps_ns / sizeof steps_ns[0])
+/* A report that was deferred becomes visible late, mostly with the end of its hang: the line waits this long.
+ */
+#define VISIBLE_LATE_NS (500 * HD_NS_PER_MS)
 #define HOUR_NS (3600 * HD_NS_PER_S)
 
 static void path_of(const struct reporter *r, const char *id, char path[4096]) {
@@ -86,7 +89,8 @@ static uint64_t step_ns(unsigned step) {
 
 static void set_due(struct printed_report *p, uint64_t age_ns, uint64_t now) {
     uint64_t at_ns = step_ns(p->steps);
-    p->due_ns = now + (age_ns < at_ns ? at_ns - age_ns : 0);
+    bool late = now - p->first_ns < VISIBLE_LATE_NS && age_ns > at_ns + VISIBLE_LATE_NS;
+    p->due_ns = now + (age_ns < at_ns ? at_ns - age_ns : late ? VISIBLE_LATE_NS : 0);
 }
 
 static void run_command(struct reporter *r, struct printed_report *p) {
@@ -207,6 +211,7 @@ static void handle_report(struct reporter *r, json_t *report, const char *id) {
     struct printed_report *p = printed_add(&r->shared->printed, id);
     uint64_t now = hd_os_now_ns();
     uint64_t lasted_ns = (uint64_t)json_integer_value(json_object_get(report, "duration_ns"));
+    p->first_ns = p->first_ns == 0 ? now : p->first_ns;
     if (p->seen_ns == 0 || lasted_ns != p->lasted_ns) {
         p->lasted_ns = lasted_ns;
         p->seen_ns = now;

@@ -26,6 +26,7 @@
 
 #define ROWS_MAX 5
 #define INDENT 2
+#define START_BYTES (RENDER_DURATION_BYTES + sizeof ", started in ")
 
 static const struct table_column columns[] = {{.title = "LOST"},
                                               {.title = "N", .right = true},
@@ -83,19 +84,55 @@ static void print_rows(const struct reporter *r) {
     table_free(&table);
 }
 
+static bool is_child(const struct hd_record *c) {
+    return atomic_load(&c->owner.pid) != 0 && atomic_load(&c->owner.superseded_ns) == 0 &&
+           c->options.of_child;
+}
+
+/* The number of processes that had hangs. The first record has the sum of all. */
+static unsigned hanging_processes(const struct reporter *r) {
+    uint64_t rest = atomic_load(&r->records->hangs.count);
+    unsigned processes = 0;
+    for (unsigned i = 1; i < HD_RECORDS; i++) {
+        uint64_t hangs = is_child(&r->records[i]) ? atomic_load(&r->records[i].hangs.count) : 0;
+        processes += hangs > 0;
+        rest -= hangs < rest ? hangs : rest;
+    }
+    return processes + (rest > 0);
+}
+
+/* ", started in 4.2 s": from the program's start to its loop's first wait; empty: no loop waited. */
+static const char *put_start(const struct reporter *r, char to[START_BYTES]) {
+    char took[RENDER_DURATION_BYTES];
+    uint64_t launch_ns = atomic_load(&r->records->turns.launch_ns);
+    snprintf(to, START_BYTES, launch_ns > 0 ? ", started in %s" : "",
+             render_duration(took, (int64_t)launch_ns));
+    return to;
+}
+
+/* " (36%)", or " in 4 processes", whose times overlap. */
+static void put_share(const struct reporter *r, char *to, size_t size, uint64_t hang_ns, uint64_t ran_ns) {
+    unsigned processes = hanging_processes(r);
+    if (processes > 1) {
+        snprintf(to, size, " in %u processes", processes);
+    } else if (hang_ns <= ran_ns) {
+        snprintf(to, size, " (%.0f%%)", ran_ns > 0 ? 100.0 * (double)hang_ns / (double)ran_ns : 0.0);
+    } else { /* the sum of several threads, or a hostile record */
+        to[0] = '\0';
+    }
+}
+
 /* `ran_ns`: for how long the program ran. */
 static void end_table_print(const struct reporter *r, uint64_t ran_ns) {
-    char ran[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], text[512];
+    char ran[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], share[32], start[START_BYTES], text[512];
     uint64_t hangs = atomic_load(&r->records->hangs.count),
              hang_ns = atomic_load(&r->records->hangs.total_ns);
-    double share = ran_ns == 0 ? 0 : hang_ns < ran_ns ? (double)hang_ns / (double)ran_ns : 1;
-    unsigned percent =
-        (unsigned)(100.0 * share + 0.5); /* of several threads, or of a hostile record: all of it */
     render_duration(ran, (int64_t)ran_ns);
     render_duration(lost, (int64_t)hang_ns);
-    snprintf(text, sizeof text, "%.255s ran for %s: %llu hang%s, %s lost (%u%%)%s", r->options->name, ran,
-             (unsigned long long)hangs, cli_plural((int64_t)hangs, "", "s"), lost, percent,
-             r->shared->table.rows == 0 ? ", without a report" : "");
+    put_share(r, share, sizeof share, hang_ns, ran_ns);
+    snprintf(text, sizeof text, "%.255s ran for %s: %llu hang%s, %s lost%s%s%s", r->options->name, ran,
+             (unsigned long long)hangs, cli_plural((int64_t)hangs, "", "s"), lost, share,
+             r->shared->table.rows == 0 ? ", without a report" : "", put_start(r, start));
     message_print(MESSAGE_BOLD, &(struct message_part){text, NULL}, 1);
     if (r->shared->table.rows > 0) {
         print_rows(r);
@@ -134,11 +171,6 @@ static const char *reason_of(const struct hd_record *c) {
 
 static bool is_whole(const struct reporter *r) {
     return reason_of(r->records) == NULL && atomic_load(&r->records->loop.certainty) != HD_RECORD_NO_LOOP;
-}
-
-static bool is_child(const struct hd_record *c) {
-    return atomic_load(&c->owner.pid) != 0 && atomic_load(&c->owner.superseded_ns) == 0 &&
-           c->options.of_child;
 }
 
 static void print_unwatched_children(const struct reporter *r) {
@@ -282,9 +314,9 @@ static void print_unwatched(const struct reporter *r, const char *ran, const cha
 }
 
 static void print_no_hang(const struct reporter *r, const char *ran) {
-    char text[512], threshold[RENDER_DURATION_BYTES];
-    snprintf(text, sizeof text, "%.255s ran for %s: no hang of %s or more", r->options->name, ran,
-             render_duration(threshold, r->options->threshold_ns));
+    char text[512], threshold[RENDER_DURATION_BYTES], start[START_BYTES];
+    snprintf(text, sizeof text, "%.255s ran for %s: no hang of %s or more%s", r->options->name, ran,
+             render_duration(threshold, r->options->threshold_ns), put_start(r, start));
     if (!no_loop_print_children(r, text)) {
         message_print(MESSAGE_PLAIN, &(struct message_part){text, NULL}, 1);
     }

@@ -32,8 +32,6 @@
 #include "os/os.h"
 #include "record/uuid.h"
 
-#define LAUNCH_THRESHOLD_NS (10 * HD_NS_PER_S)
-
 /* A limit that was set for the program and is too low for us. */
 static bool is_limit(int rc) {
     return rc == -EMFILE || rc == -ENFILE || rc == -EAGAIN || rc == -ENOMEM;
@@ -46,7 +44,7 @@ static uint32_t or_no_limit(long limit) {
 static void fill_options(struct hd_record_options *to, const struct run_options *o, const char *spool) {
     to->threshold_ns = (uint64_t)o->threshold_ns;
     to->interval_ns = (uint64_t)o->interval_ns;
-    to->launch_threshold_ns = LAUNCH_THRESHOLD_NS;
+    to->launch_threshold_ns = (uint64_t)o->launch_ns;
     to->cpu_period_ns = (uint64_t)o->cpu_ns;
     to->frame_drop_ns = (uint64_t)o->frame_drop_ns;
     to->display_hz = (uint32_t)o->display_hz;

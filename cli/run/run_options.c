@@ -13,6 +13,7 @@
 
 #define THRESHOLD_NS (500 * DURATION_MS)
 #define INTERVAL_NS (50 * DURATION_MS)
+#define LAUNCH_NS (3 * DURATION_S)
 #define REPORTS_MAX 1000000
 
 #define TO(member) .to = offsetof(struct run_options, member)
@@ -27,6 +28,15 @@ static const struct command_option run_options[] = {
      .min = 10 * DURATION_MS,
      .max = DURATION_H,
      .help = "a turn of the loop this long is a hang (500ms)"},
+    {.name = "launch",
+     .kind = OPTION_DURATION,
+     TO(launch_ns),
+     .value = "TIME",
+     .min = 10 * DURATION_MS,
+     .max = DURATION_H,
+     .help = "a start this long is a slow launch (3s)",
+     .more = "The start lasts until the loop waits for the first time. Time in which the program waits for "
+             "input from its terminal does not count. A program without a loop has no launch."},
     {.name = "interval",
      .kind = OPTION_DURATION,
      TO(interval_ns),
@@ -255,7 +265,8 @@ static int check(const struct run_options *o) {
 }
 
 bool run_options_parse(int argc, char **argv, struct run_options *o, int *status) {
-    *o = (struct run_options){.threshold_ns = THRESHOLD_NS, .interval_ns = INTERVAL_NS};
+    *o = (struct run_options){
+        .threshold_ns = THRESHOLD_NS, .launch_ns = LAUNCH_NS, .interval_ns = INTERVAL_NS};
     int first = options_parse(&command_run, o, argc, argv, status);
     if (first < 0) {
         return false;

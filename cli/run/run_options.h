@@ -11,7 +11,7 @@
 #include "cli/run/app_identity.h"
 
 struct run_options {
-    int64_t threshold_ns, interval_ns;
+    int64_t threshold_ns, launch_ns, interval_ns;
     int64_t frame_drop_ns;                         /* 0: long frames have no reports */
     long display_hz;                               /* 0: 60 */
     int64_t cpu_ns;                                /* 0: the CPU is not watched */

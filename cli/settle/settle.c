@@ -310,6 +310,7 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
     }
     int error = atomic_load(&c->losses.spool_error);
     atomic_store(&sum->losses.spool_error, error != 0 ? error : atomic_load(&sum->losses.spool_error));
+    add_to(&sum->turns.launch_ns, c->options.of_child || sum->turns.launch_ns != 0 ? 0 : c->turns.launch_ns);
     add_to(&sum->loop.waits, atomic_load(&c->loop.waits));
     add_to(&sum->loop.waited_ns, atomic_load(&c->loop.waited_ns));
     add_to(&sum->hangs.count, atomic_load(&c->hangs.count));

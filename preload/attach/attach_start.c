@@ -68,7 +68,7 @@ static uint64_t main_stack_top(void) {
 static void watch_main_thread(struct hd_run *run, struct hd_wait_table *t, uint64_t start_ns) {
     hd_stack_copies_init(&t->copies);
     t->stack_top = main_stack_top() & ~7ULL;
-    struct hd_watch *watch = hd_watch_add(run, "main", 0, start_ns);
+    struct hd_watch *watch = hd_watch_add(run, HD_MAIN_LOOP, 0, start_ns);
     t->loop = watch != NULL ? &watch->loop : NULL;
     t->watch = watch;
     if (t->watch != NULL) {

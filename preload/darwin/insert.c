@@ -78,7 +78,7 @@ static void watch_main_thread(const struct hd_record_options *options) {
     if (hd_instance_start(&settings, &ports, NULL, &run) != 0) {
         return;
     }
-    struct hd_watch *watch = hd_watch_add(run, "main", 0, HD_SINCE_LAUNCH);
+    struct hd_watch *watch = hd_watch_add(run, HD_MAIN_LOOP, 0, HD_SINCE_LAUNCH);
     if (watch == NULL) {
         return;
     }

@@ -4,10 +4,12 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -33,6 +35,8 @@ static struct {
     int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
     int (*epoll_create)(int);
     int (*epoll_create1)(int);
+    int (*accept)(int, __SOCKADDR_ARG, socklen_t *);
+    int (*accept4)(int, __SOCKADDR_ARG, socklen_t *, int);
 } real;
 
 EARLY void *hd_interpose_look_up(const char *name) {
@@ -61,9 +65,10 @@ static int no_epoll_pwait2(int epfd, struct epoll_event *events, int max, const 
 
 /* Two threads may run this at once: both store the same values. */
 __attribute__((noinline, cold)) void hd_interpose_resolve(void) {
-    _Static_assert(sizeof real == 11 * sizeof(void *), "a name for each");
+    _Static_assert(sizeof real == 13 * sizeof(void *), "a name for each");
     hd_interpose_look_up_all(&real, "poll\0ppoll\0__poll_chk\0__ppoll_chk\0select\0pselect\0"
-                                    "epoll_wait\0epoll_pwait\0epoll_pwait2\0epoll_create\0epoll_create1\0");
+                                    "epoll_wait\0epoll_pwait\0epoll_pwait2\0epoll_create\0epoll_create1\0"
+                                    "accept\0accept4\0");
     real.epoll_pwait2 = real.epoll_pwait2 != NULL ? real.epoll_pwait2 : no_epoll_pwait2;
     hd_interpose_resolve_process();
     hd_interpose_resolve_signals();
@@ -285,6 +290,67 @@ INTERPOSE(epoll_pwait2, epoll_pwait2,
           (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
            const sigset_t *mask),
           (epfd, events, max, timeout, mask), of_epoll(epfd), blocks_for(timeout))
+
+/* ---- a server that waits in accept ---------------------------------------------------------------- */
+
+static inline uint64_t hash_of_accept(int fd) {
+    return MIX(~SEED, (uint32_t)fd);
+}
+
+/* True: accept would block now. A wait of the loop that found a connection is followed by an accept that does
+ * not block, and that is no wait. Makes system calls that leave errno as it is. */
+static bool blocks_in_accept(int fd) {
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    const struct timespec none = {0};
+    return !hd_attach_is_filtered() && (hd_syscall2(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) == 0 &&
+           hd_syscall5(SYS_ppoll, &one, 1, &none, NULL, 0) == 0;
+}
+
+/* One descriptor, whose kind is that of a loop: a listening socket. */
+static bool begin_accept(struct hd_waiting *w, int fd, const void *caller, const void *frame) {
+    uint64_t hash = hash_of_accept(fd);
+    const struct pollfd one = {.fd = fd};
+    const struct hd_wait_call call = {.hash = hash, .poll = &one, .n = 1, .epoll = -1, .accepts = true};
+    struct hd_wait_table *t = hd_wait_table_self;
+    if (t == NULL || (!hd_wait_was_idle(t, hash, caller, frame) && !blocks_in_accept(fd))) {
+        return false;
+    }
+    hd_wait_begin(w, &call, true, caller, frame);
+    return true;
+}
+
+/* Stores the connection: what the thread waits for on it comes from the server's client. */
+static int accepted(int fd) {
+    if (fd >= 0 && hd_wait_table_self != NULL) {
+        hd_wait_table_self->accepted = fd + 1;
+    }
+    return fd;
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): ARGUMENTS brings its own
+#define INTERPOSE_ACCEPT(name, PARAMETERS, ARGUMENTS)                                            \
+    static __attribute__((noinline, cold)) int any_##name(const void *caller, const void *frame, \
+                                                          UNWRAP PARAMETERS) {                   \
+        struct hd_waiting hd_w;                                                                  \
+        CALLS_WHEN_UNWOUND;                                                                      \
+        bool hd_waits = begin_accept(&hd_w, fd, caller, frame);                                  \
+        int hd_result = REAL(name) ARGUMENTS;                                                    \
+        if (hd_waits) {                                                                          \
+            hd_wait_end(&hd_w);                                                                  \
+        }                                                                                        \
+        return accepted(hd_result);                                                              \
+    }                                                                                            \
+    EXPORT int name PARAMETERS {                                                                 \
+        if (hd_wait_table_self == NULL && !watched()) {                                          \
+            return REAL(name) ARGUMENTS;                                                         \
+        }                                                                                        \
+        return any_##name(__builtin_return_address(0), __builtin_dwarf_cfa(), UNWRAP ARGUMENTS); \
+    }
+// NOLINTEND(bugprone-macro-parentheses)
+
+INTERPOSE_ACCEPT(accept, (int fd, __SOCKADDR_ARG address, socklen_t *size), (fd, address, size))
+INTERPOSE_ACCEPT(accept4, (int fd, __SOCKADDR_ARG address, socklen_t *size, int flags),
+                 (fd, address, size, flags))
 
 /* ---- a new instance's number may be an old one's ------------------------------------------------ */
 

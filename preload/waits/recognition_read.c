@@ -4,6 +4,9 @@
 #include "recognise/open_files.h"
 #include "recognise/wait_stack.h"
 
+/* A thread that has waited so often in one accept is a server. */
+#define ACCEPTS 2
+
 static void read_stack(struct hd_recognition *g, const struct hd_stack_tools *tools,
                        const struct hd_stack_copy *copy, struct hd_wait_seen *seen) {
     struct hd_walk walk;
@@ -18,9 +21,12 @@ static void read_stack(struct hd_recognition *g, const struct hd_stack_tools *to
 }
 
 static void read_kinds(const struct hd_stack_tools *tools, hd_thread_id thread,
-                       const struct hd_wait_descriptors *d, struct hd_wait_seen *seen) {
+                       const struct hd_wait_entry *entry, const struct hd_wait_descriptors *d,
+                       struct hd_wait_seen *seen) {
     if (hd_wait_seen_needs_kinds(seen)) {
         hd_open_files_kinds(tools->proc_fd, thread, d, &seen->kinds);
+        seen->kinds.once =
+            d->accepts && atomic_load_explicit(&entry->sums.waits, memory_order_relaxed) < ACCEPTS;
     }
 }
 
@@ -35,7 +41,7 @@ void hd_recognition_resolve(struct hd_wait_table *t, const struct hd_stack_tools
     hd_thread_id thread = hd_loop_thread(t->loop);
     hd_open_files_set(tools->proc_fd, thread, &copy->descriptors, &found.seen.set);
     read_stack(t->recognition, tools, copy, &found.seen);
-    read_kinds(tools, thread, &copy->descriptors, &found.seen);
+    read_kinds(tools, thread, entry, &copy->descriptors, &found.seen);
     if (hd_recognition_is_current(&found, entry) && copy->uses % 2 == 0) {
         *known = found;
         atomic_store_explicit(&entry->resolved, 1, memory_order_seq_cst);
@@ -100,7 +106,7 @@ void hd_recognition_read_again(struct hd_wait_table *t, const struct hd_stack_to
              * descriptors again. The call may have closed its files by now, and the numbers may mean files of
              * other kinds. */
             if (hd_wait_seen_evidence(&known->seen) != HD_WAIT_EVIDENCE_CALL) {
-                read_kinds(tools, thread, &known->descriptors, &known->seen);
+                read_kinds(tools, thread, &t->entry[i], &known->descriptors, &known->seen);
             }
         }
     }

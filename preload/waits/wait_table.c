@@ -121,6 +121,9 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     atomic_store_explicit(&entry->unknown.ended, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->unknown.began, 0, memory_order_relaxed);
     store_descriptors(entry, call);
+    entry->descriptors.accepts = call->accepts;
+    entry->descriptors.accepted =
+        call->epoll < 0 && entry->descriptors.fds == 1 && entry->descriptors.fd[0] + 1 == t->accepted;
     store_listening(entry);
     entry->caller_sp = caller_sp;
     entry->key = key;
@@ -194,6 +197,17 @@ static uint64_t wait_key(uint64_t hash, const void *caller, const void *frame) {
     uint64_t key = (hash ^ (uint64_t)(uintptr_t)caller) * 0xff51afd7ed558ccdULL;
     key = (key ^ key >> 32 ^ (uint64_t)(uintptr_t)frame) * 0xc4ceb9fe1a85ec53ULL;
     return key | 1;
+}
+
+INSIDE_A_CALL bool hd_wait_was_idle(const struct hd_wait_table *t, uint64_t hash, const void *caller,
+                                    const void *frame) {
+    uint64_t key = wait_key(hash, caller, frame);
+    for (uint32_t i = 0; i < HD_WAIT_ENTRIES; i++) {
+        if (t->entry[i].key == key) {
+            return atomic_load_explicit(&t->entry[i].verdict, memory_order_relaxed) == HD_WAIT_IDLE;
+        }
+    }
+    return false;
 }
 
 INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call *call, bool blocks,

@@ -70,6 +70,7 @@ struct hd_wait_table {
     /* True while the thread changes this table. If a signal handler of the program waits during this time,
      * Hangdog does not count the handler's wait. */
     _Atomic bool slow_path;
+    int32_t accepted;   /* the descriptor of the last accepted connection, plus 1; 0: none */
     bool named;         /* true: the user named this thread (--thread); false: it is the main thread */
     uint64_t stack_top; /* an address above all frames of the main thread; 0: not known */
     struct hd_wait_entry entry[HD_WAIT_ENTRIES];
@@ -99,6 +100,7 @@ struct hd_wait_call {
     int epoll;
     uint32_t epoll_generation;
     uint64_t n;
+    bool accepts; /* true: the call is accept on poll[0] */
 };
 
 struct hd_waiting {
@@ -113,6 +115,9 @@ struct hd_waiting {
  * free, the key replaces the key of another entry. */
 struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, uint64_t key,
                                          const struct hd_wait_call *call, uint64_t caller_sp);
+
+/* True: waits with these descriptors, at this call site, are known as the loop's own. */
+bool hd_wait_was_idle(const struct hd_wait_table *t, uint64_t hash, const void *caller, const void *frame);
 
 /* Hangdog calls this function when longjmp or an exception takes the thread out of functions that have not
  * returned. If the thread is in a wait, this function ends the wait. */

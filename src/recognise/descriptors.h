@@ -18,6 +18,8 @@ struct hd_wait_descriptors {
      * ones. */
     uint8_t fds;
     uint16_t listens; /* bit i is set if fd[i] is a listening socket */
+    bool accepts;     /* true: the thread waits in accept */
+    bool accepted;    /* true: fd[0] is the only descriptor, and a connection that the thread accepted */
     /* Distinguishes epoll instances that had the same descriptor number, one after the other. 0: not
      * known. */
     uint32_t epoll_generation;

@@ -29,7 +29,17 @@ bool hd_judge_is_loops(struct hd_judge *j, const struct hd_wait_seen *w) {
     return hd_judge_by_option(j) ? w->stack.by_option : hd_rule_group_of(&j->rule, w) == j->rule.loop;
 }
 
+/* True: a server, whose loop waits in accept, waits for its client: for a request, or for the next one on the
+ * same connection. The server is idle then. */
+static bool is_for_client(const struct hd_judge *j, const struct hd_wait_seen *w) {
+    const struct hd_rule_state *r = &j->rule;
+    return w->kinds.accepted && r->loop != HD_RULE_NONE && r->group[r->loop].accepts;
+}
+
 enum hd_wait_verdict hd_judge_verdict(struct hd_judge *j, const struct hd_wait_seen *w) {
+    if (is_for_client(j, w)) {
+        return HD_WAIT_IDLE;
+    }
     uint32_t group = !hd_judge_by_option(j) ? hd_rule_group_of(&j->rule, w)
                      : w->stack.by_option   ? j->rule.loop
                                             : HD_RULE_NONE;

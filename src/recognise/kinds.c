@@ -34,6 +34,9 @@ enum hd_wait_evidence hd_kinds_evidence(const struct hd_kinds *kinds) {
     if (kinds->library) {
         return HD_WAIT_EVIDENCE_BY_NAME;
     }
+    if (kinds->once) {
+        return HD_WAIT_EVIDENCE_PLAIN;
+    }
     if (!kinds->known) {
         return kinds->epoll ? HD_WAIT_EVIDENCE_BY_KIND : HD_WAIT_EVIDENCE_PLAIN;
     }

@@ -29,7 +29,12 @@ struct hd_kinds {
     bool known; /* false: the kinds of the descriptors could not be read */
     /* True: the wait is for an epoll instance, and `kind` has the kinds of this instance's members. */
     bool epoll;
-    bool library; /* true: the wait function is a library's own, and takes no descriptors */
+    bool library;  /* true: the wait function is a library's own, and takes no descriptors */
+    bool accepts;  /* true: the wait is an accept */
+    bool accepted; /* true: the wait is for a connection that the thread accepted */
+    /* True: the thread has not waited in this accept for the second time. A program that accepts one
+     * connection is no server yet. */
+    bool once;
     uint32_t count;
     uint8_t kind[HD_WAIT_FDS]; /* enum hd_kind */
 };

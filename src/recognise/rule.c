@@ -42,6 +42,7 @@ static uint32_t new_group(struct hd_rule_state *r, const struct hd_wait_seen *w)
     r->group[lightest] = (struct hd_rule_group){.used = true,
                                                 .evidence = (int8_t)hd_wait_seen_evidence(w),
                                                 .enclosed = w->stack.enclosed,
+                                                .accepts = w->kinds.accepts,
                                                 .files = {.common = w->set, .fewest = w->set.count},
                                                 .sites.own = w->at};
     return lightest;

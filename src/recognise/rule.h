@@ -22,6 +22,7 @@ struct hd_rule_group {
     /* The enum hd_wait_enclosed that all waits of the group have. HD_ENCLOSED_UNKNOWN: it differs between the
      * waits, or is not known. */
     uint8_t enclosed;
+    bool accepts; /* true: the waits are in accept */
     struct hd_group_files {
         struct hd_set common; /* the open files that all waits of the group have in common */
         uint32_t fewest;      /* the smallest number of files that a wait of the group had */

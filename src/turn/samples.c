@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "os/syscall_table.h"
 #include "os/ticks.h"
 
 /* ---- the sums of the cause -------------------------------------------------------------------- */
@@ -51,6 +52,13 @@ static void move_blocked_time(struct hd_turn_samples *s, struct hd_probe *probe,
     }
 }
 
+/* True: the thread waits for the user, who types. */
+static bool reads_terminal(const struct hd_probe *p) {
+    const char *call = hd_syscall_name(p->syscall_nr);
+    return hd_evidence_fd_kind(p) == HD_FD_TTY && call != NULL &&
+           strncmp(call, "write", strlen("write")) != 0;
+}
+
 /* Sets the times of the probe from the span, and adds the probe to the sums by cause. */
 static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struct span *span) {
     bool known =
@@ -61,6 +69,7 @@ static void weigh(struct hd_turn_samples *s, struct hd_probe *probe, const struc
     if (known) {
         move_blocked_time(s, probe, span);
     }
+    s->typed_ns += reads_terminal(probe) ? probe->for_ns : 0;
     hd_cause_add(&s->sums, probe);
 }
 

@@ -92,6 +92,7 @@ struct hd_turn_samples {
     uint64_t before_ns; /* the time before the first sample, which is charged to that sample too */
     /* for how long the process was stopped between the turn's start and the newest sample */
     uint64_t stopped_ns;
+    uint64_t typed_ns; /* for how long the thread waited for input from its terminal */
     /* the turn's age at the newest sample, less the time for which the process was stopped */
     uint64_t age_ns;
     bool same; /* true: the thread has not run between the two newest samples */

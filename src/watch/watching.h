@@ -14,6 +14,7 @@
  * otherwise now. Returns NULL if there is no free slot, if memory cannot be allocated, or if Hangdog has
  * stopped. */
 #define HD_SINCE_LAUNCH 0
+#define HD_MAIN_LOOP "main" /* the preload's name for the loop of the main thread */
 struct hd_watch *hd_watch_add(struct hd_run *r, const char *name, uint64_t threshold_ns, uint64_t start_ns);
 
 /* From this call until hd_watch_leave() no start of Hangdog zeroes the watches. Returns false if Hangdog has

@@ -6,9 +6,12 @@
  */
 #include "worker/hang.h"
 
+#include <string.h>
+
 #include "publish/life.h"
 #include "publish/publish.h"
 #include "turn/samples.h"
+#include "watch/watching.h"
 #include "worker/blocked.h"
 #include "worker/facts.h"
 #include "worker/labels.h"
@@ -140,6 +143,19 @@ static bool known_too_late(const struct hd_run *run, const struct hd_turn *turn)
            hd_os_now_ns() - turn->times.start_ns > limit_ns;
 }
 
+/* True: the launch is long only because the thread waited for what the user typed. */
+static bool waited_for_user(const struct hd_turn *turn) {
+    return turn->state == HANGDOG_STATE_LAUNCH &&
+           turn->times.duration_ns < turn->times.threshold_ns + turn->samples.typed_ns;
+}
+
+/* True: the turn is that of a thread that the user named (--thread), before its loop is known. Only the main
+ * thread launches the program. */
+static bool is_no_programs_launch(const struct hd_run *run, const struct hd_turn *turn) {
+    return run->settings.deferred && turn->state == HANGDOG_STATE_LAUNCH &&
+           strcmp(turn->loop.name, HD_MAIN_LOOP) != 0;
+}
+
 /* Returns the time when the turn ended: the time in the message, or an earlier one. While the message was on
  * its way, the recogniser may have found that an earlier wait was the loop's own. The turn then ended at the
  * start of that wait. A launch then ended at the start of the loop's first wait. In two cases, a turn that is
@@ -177,7 +193,8 @@ void hd_hang_end(struct hd_worker *worker, struct hd_turn *turn, const struct hd
     turn->times.duration_ns -= early_ns < msg->duration_ns ? early_ns : msg->duration_ns;
     turn->times.process_cpu_ns = early_ns == 0 ? msg->process_cpu_ns : 0;
     bool is_hang = !turn->not_a_hang && turn->times.duration_ns >= turn->times.threshold_ns &&
-                   !ends_without_loop(run, turn) && !known_too_late(run, turn);
+                   !ends_without_loop(run, turn) && !known_too_late(run, turn) && !waited_for_user(turn) &&
+                   !is_no_programs_launch(run, turn);
     if (turn->report.opened && is_hang) {
         publish(worker, turn, true);
     } else if (turn->report.opened) {

@@ -99,7 +99,7 @@ class Loop(SideBySide):
         for choice in ("waits", "waits:main", WAITS):
             program, hangs = self.hangs([WAITS, "w4 a8 w2"], choice)
             self.assert_lengths([], hangs)
-            self.assertRegex(program.told[-1], "no hang of 500 ms or more$", choice)
+            self.assertRegex(program.told[-1], "no hang of 500 ms or more, started in [^;,]+$", choice)
 
     def beside_what_never_waits_is_said(self):
         for choice in ("libnone", "waits:no_such", "wait", "libc.so.6:poll"):
@@ -131,14 +131,14 @@ class Loop(SideBySide):
     def beside_a_launch_is_told_as_long_as_it_was(self):
         """The loop is known some waits and a callback later: what was seen of those is none of the launch."""
         begin = time.monotonic_ns()
-        program = self.start([WAITS, "s110 w6 w6 s4 w6 w6 w20"], [])
+        program = self.start([WAITS, "s40 w6 w6 s4 w6 w6 w20"], [])
         program.wait()
         most_ns = time.monotonic_ns() - begin - 4.8e9  # what follows takes as long
         reports = program.reports("launch")
         self.assertEqual(1, len(reports), program.errors)
         report = symbolicated(program, reports[0])
         slack_ns = 0.2e9 if not SANITIZER else 1e9
-        self.assertTrue(11e9 - slack_ns < report["duration_ns"] < most_ns + slack_ns, (report["duration_ns"], most_ns))
+        self.assertTrue(4e9 - slack_ns < report["duration_ns"] < most_ns + slack_ns, (report["duration_ns"], most_ns))
         self.assertEqual("sleep", report["cause"]["kind"])
         part = re.search(r" \((\d+)% of the time\)$", report["cause"]["detail"])
         self.assertRegex(report["cause"]["detail"], r"^slept in clock_nanosleep")

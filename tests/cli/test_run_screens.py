@@ -70,7 +70,7 @@ class RunScreens(SideBySide, Screens):
               more: hangdog show a7ac1f
             hangdog: same hang again: 900 ms in lookup (serve.py:6); 2 so far, 1.7 s
             hangdog: same hang again: 800 ms in lookup (serve.py:6); 3 so far, 2.5 s
-            hangdog: serve.py ran for 5.0 s: 3 hangs, 2.5 s lost (50%)
+            hangdog: serve.py ran for 5.0 s: 3 hangs, 2.5 s lost (50%), started in 120 ms
               LOST    N  WORST   CAUSE  FUNCTION             REPORT
               2.5 s   3  900 ms  sleep  lookup (serve.py:6)  a7ac1f
             """, text, (r"\d+ interpreter and", "N interpreter and"), (r"    <module> .*\n", ""), (r"hangdog: watching .*\n", ""))
@@ -97,11 +97,11 @@ class RunScreens(SideBySide, Screens):
         self.assertEqual(1, lines.count("done\n"))
         self.assertScreen("""
             hangdog: watching the loop of waits[8605]: poll in wait_for_events
-            hangdog: waits ran for 1.2 s: no hang of 500 ms or more
+            hangdog: waits ran for 1.2 s: no hang of 500 ms or more, started in 20 ms
             """, "".join(line for line in lines if line != "done\n"), *FIGURES)
 
     def beside_no_hang(self):
-        self.assertScreen("hangdog: serve.py ran for 2.0 s: no hang of 500 ms or more",
+        self.assertScreen("hangdog: serve.py ran for 2.0 s: no hang of 500 ms or more, started in 120 ms",
                           self.ran(self.make("serve.py", SERVE), PYTHON, "serve.py"), *FIGURES, (r"hangdog: watching .*\n", ""))
 
     def beside_a_loop_that_is_not_certain(self):

@@ -499,7 +499,7 @@ class RealCase(unittest.TestCase):
         reports = false_ones(program.reports())
         self.assertEqual(["session"], [r["kind"] for r in reports], program.errors)
         if reports == program.reports():
-            self.assertRegex(program.told[-1], r": no hang of 500 ms or more(; its .* not watched: .*)?$")
+            self.assertRegex(program.told[-1], r": no hang of 500 ms or more(, started in [^;]+)?(; its .* not watched: .*)?$")
 
     def assert_duration(self, report, truth_ns):
         """The duration within 60 ms of the truth by the program's own clock."""

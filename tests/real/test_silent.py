@@ -26,7 +26,7 @@ if not SANITIZER:  # with a sanitizer's runtime alone curl waits for ever for a 
     NAMES.append("curl")
 THRESHOLD_MS, SHOWN = (300, "300 ms") if RELEASE else (1500, "1.5 s")
 NO_LOOP = r": no event loop, so hangs could not be seen; the main thread.*$"
-TAIL = r": no hang of %s or more$" % SHOWN  # it waits for inotify: a loop
+TAIL = r": no hang of %s or more, started in [^;,]+$" % SHOWN  # it waits for inotify: a loop
 EVERY = None
 
 

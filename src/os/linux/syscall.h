@@ -22,6 +22,8 @@
 #define hd_syscall2(nr, a, b) hd_syscall6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
 #define hd_syscall3(nr, a, b, c) hd_syscall6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define hd_syscall4(nr, a, b, c, d) hd_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define hd_syscall5(nr, a, b, c, d, e) \
+    hd_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
 /* The kernel's signal mask has 64 bits; libc's sigset_t may be larger. */
 #define HD_KERNEL_SIGSET_BYTES 8

@@ -189,7 +189,10 @@ static void epoll_kinds(int proc_fd, int tid, int epoll, struct hd_kinds *kinds)
 void hd_open_files_kinds(int proc_fd, hd_thread_id thread, const struct hd_wait_descriptors *d,
                          struct hd_kinds *kinds) {
     int tid = hd_thread_id_tid(thread);
-    *kinds = (struct hd_kinds){.epoll = d->epoll, .library = d->epoll && hd_wait_is_library(d->fd[0])};
+    *kinds = (struct hd_kinds){.epoll = d->epoll,
+                               .library = d->epoll && hd_wait_is_library(d->fd[0]),
+                               .accepts = d->accepts,
+                               .accepted = d->accepted};
     if (kinds->library) {
         return;
     }
