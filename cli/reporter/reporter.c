@@ -30,8 +30,7 @@
 /* A hang that lasts has a line then; later one an hour. */
 static const uint64_t steps_ns[] = {5 * HD_NS_PER_S, 30 * HD_NS_PER_S, 300 * HD_NS_PER_S};
 #define STEPS (sizeof steps_ns / sizeof steps_ns[0])
-/* A report that was deferred becomes visible late, mostly with the end of its hang: the line waits this long.
- */
+/* A deferred report often becomes visible at the end of the hang. The first line waits this long. */
 #define VISIBLE_LATE_NS (500 * HD_NS_PER_MS)
 #define HOUR_NS (3600 * HD_NS_PER_S)
 

@@ -305,11 +305,10 @@ static void add_up(struct hd_record *sum, struct hd_record *c, bool last) {
         atomic_store(&sum->status.attached, atomic_load(&c->status.attached));
         atomic_store(&sum->status.unwatched, atomic_load(&c->status.unwatched));
     }
-    if (atomic_load(&c->loop.certainty) > atomic_load(&sum->loop.certainty)) {
-        atomic_store(&sum->loop.certainty, atomic_load(&c->loop.certainty));
-    }
-    atomic_store(&sum->losses.spool_error,
-                 c->losses.spool_error != 0 ? c->losses.spool_error : sum->losses.spool_error);
+    uint32_t known = c->loop.certainty > sum->loop.certainty ? c->loop.certainty : sum->loop.certainty;
+    atomic_store(&sum->loop.certainty, known);
+    int error = c->losses.spool_error != 0 ? c->losses.spool_error : sum->losses.spool_error;
+    atomic_store(&sum->losses.spool_error, error);
     add_to(&sum->turns.launch_ns, c->options.of_child || sum->turns.launch_ns != 0 ? 0 : c->turns.launch_ns);
     add_to(&sum->loop.waits, atomic_load(&c->loop.waits));
     add_to(&sum->loop.waited_ns, atomic_load(&c->loop.waited_ns));
