@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-PRODUCT = ("src", "preload", "cli", "symbolizer", "collector", "uploader", "namer")
+PRODUCT = ("src", "preload", "cli", "symbolizer", "collector", "uploader", "namer", "labels")
 ALLOWED_INCLUDES = "src/allowed-includes.txt"
 PARTS_OF_A_ROOM = ("linux", "darwin", "arch", "elf", "macho")
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)

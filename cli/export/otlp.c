@@ -10,6 +10,7 @@
 #include "cli/export/formats.h"
 #include "cli/export/stacks.h"
 #include "cli/export/summary_text.h"
+#include "cli/export/trace_link.h"
 #include "cli/reader/own_frame.h"
 #include "cli/reader/report_load.h"
 #include "cli/reader/report_words.h"
@@ -91,9 +92,19 @@ static json_t *attributes_json(const json_t *report, const char *title) {
     put_text(list, "hangdog.cause.detail", report_text(cause, "detail"));
     put_text(list, "hangdog.fingerprint", report_text(report, "fingerprint"));
     put_text(list, "hangdog.report.id", report_text(report, "id"));
+    put_text(list, "hangdog.label", report_text(report, "label"));
     free(function);
     free(stack);
     return list;
+}
+
+/* Links the record to the span of the request that hung. */
+static void link_trace(json_t *record, const char *traceparent) {
+    struct export_trace trace;
+    if (export_trace_of(traceparent, &trace)) {
+        json_object_set_new(record, "traceId", json_string(trace.trace_id));
+        json_object_set_new(record, "spanId", json_string(trace.span_id));
+    }
 }
 
 static json_t *report_json(const json_t *report) {
@@ -108,6 +119,7 @@ static json_t *report_json(const json_t *report) {
                                "eventName", "app.hang", "body", "stringValue", title != NULL ? title : "",
                                "attributes", attributes_json(report, title));
     free(title);
+    link_trace(record, report_text(report, "traceparent"));
     return json_pack("{s:o, s:[{s:{s:s, s:s}, s:[o]}]}", "resource", resource_json(report), "scopeLogs",
                      "scope", "name", "hangdog", "version", HANGDOG_VERSION, "logRecords", record);
 }

@@ -10,6 +10,7 @@
 #include "cli/export/debug_id.h"
 #include "cli/export/stacks.h"
 #include "cli/export/summary_text.h"
+#include "cli/export/trace_link.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/own_frame.h"
 #include "cli/reader/report_load.h"
@@ -149,6 +150,15 @@ static json_t *contexts_json(const json_t *report) {
                      report_text(app, "started_at"));
 }
 
+/* Links the event to the span of the request that hung. */
+static void link_trace(json_t *contexts, const char *traceparent) {
+    struct export_trace trace;
+    if (export_trace_of(traceparent, &trace)) {
+        json_object_set_new(contexts, "trace",
+                            json_pack("{s:s, s:s}", "trace_id", trace.trace_id, "span_id", trace.span_id));
+    }
+}
+
 /* A tag is short and has no new line. */
 static void put_tag(json_t *tags, const char *name, const char *value) {
     if (value[0] != '\0' && strlen(value) <= TAG_BYTES && sanitize_is_plain(value)) {
@@ -164,6 +174,7 @@ static json_t *tags_json(const json_t *report) {
     put_tag(tags, "hang.cause", report_text(json_object_get(report, "cause"), "kind"));
     put_tag(tags, "hang.loop", report_text(loop, "name"));
     put_tag(tags, "hang.state", report_text(loop, "state"));
+    put_tag(tags, "hang.label", report_text(report, "label"));
     json_object_foreach(json_object_get(json_object_get(report, "app"), "tags"), name, value) {
         if (json_is_string(value) && sanitize_is_plain(name) && json_object_size(tags) < 50) {
             put_tag(tags, name, json_string_value(value));
@@ -197,7 +208,9 @@ json_t *sentry_event_make(const json_t *report, const char *id) {
     json_object_set_new(event, "exception", exception_json(report));
     json_object_set_new(event, "threads", threads_json(report));
     json_object_set_new(event, "debug_meta", images_json(report));
-    json_object_set_new(event, "contexts", contexts_json(report));
+    json_t *contexts = contexts_json(report);
+    json_object_set_new(event, "contexts", contexts);
+    link_trace(contexts, report_text(report, "traceparent"));
     json_object_set_new(event, "tags", tags_json(report));
     return event;
 }

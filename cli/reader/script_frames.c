@@ -191,7 +191,8 @@ int script_frame_is_system(const json_t *frame) {
     const char *file = json_string_value(json_object_get(frame, "file"));
     return file == NULL || is_made_up(file) || strncmp(file, "node:", 5) == 0 ||
            hd_module_path_is_system(file) || is_of_python(file) || strstr(file, "/site-packages/") != NULL ||
-           strstr(file, "/dist-packages/") != NULL || strstr(file, "/node_modules/") != NULL;
+           strstr(file, "/dist-packages/") != NULL || strstr(file, "/node_modules/") != NULL ||
+           strstr(file, "/hangdog_labels.") != NULL;
 }
 
 #define NODE_HINT "no JavaScript names: this build of V8 does not describe its objects"
