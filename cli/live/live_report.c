@@ -110,7 +110,7 @@ struct symbolizer *live_symbolizer(const struct live_threads *t, bool debuginfod
     return symbolizer_create(&(struct symbolizer_options){.debuginfod = debuginfod,
                                                           .worker = libexec_look_up(),
                                                           .open = module_file_open,
-                                                          .open_arg = (void *)(uintptr_t)t});
+                                                          .open_arg = (void *)(uintptr_t)&t->map});
 }
 
 void live_report_symbolicate(json_t *report, const struct live_threads *t, struct symbolizer *s,

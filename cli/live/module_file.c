@@ -16,15 +16,15 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cli/live/threads.h"
+#include "cli/live/module_map.h"
 #include "symbolizer/regular_file.h"
 
 #define IMAGE_BYTES_MAX (256u << 20) /* of all modules together: they stay in memory */
 
-static const struct mapped_file *file_of(const struct live_threads *t, const char *path) {
-    for (size_t i = 0; i < t->map.count; i++) {
-        if (t->map.file[i].is_code && strcmp(t->map.file[i].path, path) == 0) {
-            return &t->map.file[i];
+static const struct mapped_file *file_of(const struct module_map *map, const char *path) {
+    for (size_t i = 0; i < map->count; i++) {
+        if (map->file[i].is_code && strcmp(map->file[i].path, path) == 0) {
+            return &map->file[i];
         }
     }
     return NULL;
@@ -63,13 +63,13 @@ static int open_mapped(const struct live_process *p, const struct mapped_file *f
     return regular_file_open(path, &st);
 }
 
-static int open_program(const struct live_threads *t, const struct mapped_file *f) {
+static int open_program(const struct module_map *map, const struct mapped_file *f) {
     char path[32];
     struct stat st;
-    if (t->map.entry - f->lo >= f->hi - f->lo) {
+    if (map->entry - f->lo >= f->hi - f->lo) {
         return -1;
     }
-    snprintf(path, sizeof path, "/proc/%d/exe", t->process->pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", map->process->pid);
     return regular_file_open(path, &st);
 }
 
@@ -150,15 +150,15 @@ static int open_image(const struct live_process *p, const struct mapped_file *f)
 /* ---- in this order ---------------------------------------------------------------------------- */
 
 int module_file_open(void *arg, const char *path, unsigned which) {
-    const struct live_threads *t = arg;
-    const struct mapped_file *f = file_of(t, path);
+    const struct module_map *map = arg;
+    const struct mapped_file *f = file_of(map, path);
     int fd = -1;
     unsigned found = 0;
     for (unsigned way = 0; f != NULL && way < 4; way++) {
-        fd = way == 0   ? f->is_deleted ? -1 : open_in_root(t->process, path) /* else it is another one */
-             : way == 1 ? open_mapped(t->process, f)
-             : way == 2 ? open_program(t, f)
-                        : open_image(t->process, f);
+        fd = way == 0   ? f->is_deleted ? -1 : open_in_root(map->process, path) /* else it is another one */
+             : way == 1 ? open_mapped(map->process, f)
+             : way == 2 ? open_program(map, f)
+                        : open_image(map->process, f);
         if (fd >= 0 && found++ == which) {
             return fd;
         }

@@ -7,7 +7,7 @@
 #define CLI_LIVE_MODULE_FILE_H
 
 /* For symbolizer_options.open: the first, second ... file that may be the one mapped by this path, best
- * first. `arg` is the struct live_threads. A descriptor, or -1: there is none left. */
+ * first. `arg` is the struct module_map. A descriptor, or -1: there is none left. */
 int module_file_open(void *arg, const char *path, unsigned which);
 
 #endif

@@ -223,7 +223,7 @@ uint64_t module_map_libc(const struct module_map *map) {
 
 /* ---- modules ---------------------------------------------------------------------------------- */
 
-static int find(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes) {
+int module_map_find(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes) {
     const struct module_map *map = m->find_ctx;
     const struct mapped_file *f = module_map_at(map, pc);
     if (f == NULL || !f->is_code || f->path[0] == '\0') {
@@ -253,7 +253,7 @@ void module_map_begin(struct module_map *map, struct hd_modules *m) {
     m->lost = 0;
     m->paths[HD_MODULE_PATHS_BYTES - 1] = 0;
     m->memory = (struct hd_memory){.read = read_process, .ctx = (void *)(uintptr_t)map->process};
-    m->find = find;
+    m->find = module_map_find;
     m->find_ctx = map;
     m->is_code = is_code;
 }

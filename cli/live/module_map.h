@@ -40,6 +40,9 @@ const struct mapped_file *module_map_at(const struct module_map *map, uint64_t a
 /* An address in the C library that has the process's locks; 0: none is known. */
 uint64_t module_map_libc(const struct module_map *map);
 
+/* As hd_modules.find, by the map and by memory only. */
+int module_map_find(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path, size_t path_bytes);
+
 /* Makes `m` find modules by the map, which it needs from then on. */
 void module_map_begin(struct module_map *map, struct hd_modules *m);
 

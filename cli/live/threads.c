@@ -11,6 +11,7 @@
 
 #include "capture/capture.h"
 #include "cause/probe.h"
+#include "cli/live/module_tables.h"
 #include "cli/live/stopped.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_status.h"
@@ -245,7 +246,7 @@ static int stop_threads(struct live_reading *r) {
 static void begin(struct live_reading *r) {
     struct live_threads *t = r->t;
     const struct live_process *p = t->process;
-    module_map_begin(&t->map, t->modules);
+    module_tables_begin(&t->map, t->modules);
     hd_unwinder_init(r->unwinder, t->modules);
     hd_scripts_init(t->scripts, t->modules);
     hd_os_close(r->probe.throttled_fd);

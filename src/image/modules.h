@@ -14,13 +14,14 @@ enum hd_image_format {
 };
 
 struct hd_module {
-    uint64_t lo, hi;       /* mapped range in memory */
-    uint64_t bias;         /* memory address minus address in the file's own numbering */
-    uint64_t header;       /* address of the ELF or Mach-O header in memory */
-    uint64_t eh_frame_hdr; /* address in memory, 0: none */
-    uint64_t entry;        /* where the kernel or the loader starts the file, 0: not known */
-    uint64_t handle;       /* the loader's own record; another one at the same place is another module */
-    uint32_t path;         /* offset into the path arena */
+    uint64_t lo, hi;                 /* mapped range in memory */
+    uint64_t bias;                   /* memory address minus address in the file's own numbering */
+    uint64_t header;                 /* address of the ELF or Mach-O header in memory */
+    uint64_t eh_frame_hdr;           /* address in memory, 0: none */
+    uint64_t eh_frame, eh_frame_end; /* without a header: the section's addresses, 0: not known */
+    uint64_t entry;                  /* where the kernel or the loader starts the file, 0: not known */
+    uint64_t handle; /* the loader's own record; another one at the same place is another module */
+    uint32_t path;   /* offset into the path arena */
     uint8_t build_id[HD_BUILD_ID_MAX];
     uint8_t build_id_bytes; /* 0: none */
     uint8_t format;         /* enum hd_image_format */

@@ -290,31 +290,13 @@ static int table_search(const struct hd_memory *memory, const struct hd_eh_table
     return 0;
 }
 
-static int scan(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
-                struct hd_fde *out) {
-    struct hd_fde fde;
-    memset(&fde, 0, sizeof fde);
-    uint64_t at = t->frames;
-    for (unsigned i = 0; i < HD_EH_SCAN_MAX; i++) {
-        int rc = hd_eh_frame_next(memory, &at, t->limit, &fde);
-        if (rc != 0) {
-            return rc;
-        }
-        if (pc >= fde.start && pc < fde.stop && fde.start != 0) {
-            *out = fde;
-            return 0;
-        }
-    }
-    return -ENOENT;
-}
-
 int hd_eh_table_find(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
                      struct hd_fde *out) {
     struct hd_reader r;
     struct hd_fde fde;
     uint64_t at, next;
     if (t->entries == 0) {
-        return t->frames != 0 ? scan(memory, t, pc, out) : -ENOENT;
+        return -ENOENT;
     }
     int rc = table_search(memory, t, pc, &at);
     if (rc != 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the FDE of an address, and reads CIE and FDE records (LSB core specification, .eh_frame). Searches
- * the sorted table of .eh_frame_hdr. If there is no table, reads .eh_frame from its start. The code is the
- * same for each CPU. On the worker thread, also during a hang, so without allocation.
+ * Finds the FDE of an address by the sorted table of .eh_frame_hdr, and reads CIE and FDE records (LSB core
+ * specification, .eh_frame). The code is the same for each CPU. On the worker thread, also during a hang, so
+ * without allocation.
  */
 #ifndef HD_UNWIND_EH_FRAME_H
 #define HD_UNWIND_EH_FRAME_H
@@ -45,8 +45,8 @@ struct hd_eh_table {
 int hd_eh_table_open(const struct hd_memory *memory, uint64_t eh_frame_hdr, uint64_t limit,
                      struct hd_eh_table *out);
 
-/* Finds the FDE that covers pc. Returns 0; -ENOENT: no FDE covers pc; -EINVAL: malformed; -EFAULT: the table
- * cannot be read. Writes *out on success only. */
+/* Finds the FDE that covers pc by the sorted table. Returns 0; -ENOENT: no FDE covers pc; -EINVAL: malformed;
+ * -EFAULT: the table cannot be read. Writes *out on success only. */
 int hd_eh_table_find(const struct hd_memory *memory, const struct hd_eh_table *t, uint64_t pc,
                      struct hd_fde *out);
 

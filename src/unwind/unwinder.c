@@ -23,6 +23,7 @@ void hd_unwinder_flush(struct hd_unwinder *u) {
         u->row[i].pc = 0;
     }
     hd_lines_flush(&u->lines);
+    u->index.frames = 0;
     u->flushes++;
 }
 

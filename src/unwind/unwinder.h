@@ -7,6 +7,7 @@
 #define HD_UNWIND_UNWINDER_H
 
 #include "unwind/cfa.h"
+#include "unwind/eh_index.h"
 #include "unwind/expression.h"
 #include "unwind/lines.h"
 #include "unwind/rule.h"
@@ -37,7 +38,8 @@ struct hd_unwinder {
     uint32_t lowest_pc; /* a lower return address ends the walk */
     uint32_t flushes;   /* how often the caches were emptied */
     struct hd_lines lines;
-    struct hd_row one; /* the row that hd_unwinder_fill makes a rule of */
+    struct hd_eh_index index; /* of the last module that has .eh_frame without a sorted table */
+    struct hd_row one;        /* the row that hd_unwinder_fill makes a rule of */
     struct hd_cfa_scratch scratch;
 };
 

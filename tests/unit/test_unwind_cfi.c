@@ -14,7 +14,7 @@
 #include "base/reader.h"
 #include "unwind/arch/arch.h"
 #include "unwind/cfa.h"
-#include "unwind/eh_frame.h"
+#include "unwind/eh_index.h"
 #include "unwind/rule.h"
 #include "unwind_bytes.h"
 
@@ -143,7 +143,11 @@ static void pointers_of_every_encoding_are_read(void **state) {
 static int find(uint64_t pc, struct hd_fde *fde) {
     struct hd_eh_table table;
     int rc = hd_eh_table_open(&b.modules.memory, b.hdr, CODE_END, &table);
-    return rc != 0 ? rc : hd_eh_table_find(&b.modules.memory, &table, pc, fde);
+    static struct hd_eh_index index;
+    index.frames = 0;
+    return rc != 0              ? rc
+           : table.entries != 0 ? hd_eh_table_find(&b.modules.memory, &table, pc, fde)
+                                : hd_eh_index_find(&index, &b.modules.memory, &table, pc, fde);
 }
 
 static void functions_are_found_with_and_without_a_table(void **state) {

@@ -4,6 +4,8 @@
  */
 #include "image/elf/elf.h"
 
+#include "image/elf/elf_file.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -93,6 +95,20 @@ int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m) {
         }
     }
     return n < 0 ? n : -EINVAL;
+}
+
+void hd_elf_eh_frame(int fd, struct hd_module *m) {
+    struct hd_elf_file file;
+    Elf64_Shdr s;
+    if (m->eh_frame_hdr != 0 || !hd_elf_file_read(&file, fd) ||
+        !hd_elf_file_section_called(&file, ".eh_frame", &s)) {
+        return;
+    }
+    uint64_t at = m->bias + s.sh_addr;
+    if (at >= m->lo && at < m->hi && s.sh_size <= m->hi - at) {
+        m->eh_frame = at;
+        m->eh_frame_end = at + s.sh_size;
+    }
 }
 
 void hd_elf_whole_program(const struct hd_memory *memory, uint64_t headers, uint64_t count,

@@ -17,6 +17,10 @@ int hd_elf_headers(const struct hd_memory *memory, struct hd_module *m);
  * header of this machine's width. */
 int hd_elf_bias(const struct hd_memory *memory, struct hd_module *m);
 
+/* Fills eh_frame of a module without eh_frame_hdr, from the section table of the file `fd`. Bias is known.
+ * For static programs, which gcc links without a header. */
+void hd_elf_eh_frame(int fd, struct hd_module *m);
+
 /* For the program that the kernel mapped, with program headers at `headers`. If [m->lo, m->hi) is a part of
  * the program, takes the program's header. Extends the range to the whole program unless the holes are large.
  * Reason: the loader lists a program with holes by segments. */

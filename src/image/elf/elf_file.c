@@ -27,6 +27,21 @@ bool hd_elf_file_section(const struct hd_elf_file *f, unsigned i, ElfW(Shdr) * s
            read_at(f->fd, f->head.e_shoff + i * sizeof *s, s, sizeof *s);
 }
 
+bool hd_elf_file_section_called(const struct hd_elf_file *f, const char *name, ElfW(Shdr) * s) {
+    ElfW(Shdr) names;
+    char there[32];
+    size_t n = strlen(name) + 1;
+    if (n > sizeof there || !hd_elf_file_section(f, f->head.e_shstrndx, &names)) {
+        return false;
+    }
+    for (unsigned i = 0; hd_elf_file_section(f, i, s); i++) {
+        if (read_at(f->fd, names.sh_offset + s->sh_name, there, n) && memcmp(there, name, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool hd_elf_file_loader(const struct hd_elf_file *f, char *path, size_t size) {
     path[0] = '\0';
     for (unsigned i = 0; i < f->head.e_phnum && i < SEGMENTS_MAX; i++) {

@@ -25,6 +25,9 @@ bool hd_elf_file_read(struct hd_elf_file *f, int fd);
 bool hd_elf_file_segment(const struct hd_elf_file *f, unsigned i, ElfW(Phdr) * p);
 bool hd_elf_file_section(const struct hd_elf_file *f, unsigned i, ElfW(Shdr) * s);
 
+/* The first section of that name, of at most 31 bytes. False: there is none. */
+bool hd_elf_file_section_called(const struct hd_elf_file *f, const char *name, ElfW(Shdr) * s);
+
 /* The loader that the file requires; empty: none. False: the file is broken, or the name is too long. */
 bool hd_elf_file_loader(const struct hd_elf_file *f, char *path, size_t size);
 

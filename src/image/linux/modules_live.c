@@ -79,6 +79,17 @@ static void library_path(const struct hd_memory *memory, uint64_t name, uint64_t
     }
 }
 
+/* By the program's file: of a module in memory nothing leads to its .eh_frame but .eh_frame_hdr. */
+static void find_eh_frame(struct hd_module *program) {
+    char path[512];
+    hd_image_program_path(path, sizeof path);
+    int fd = hd_os_open(AT_FDCWD, path);
+    if (fd >= 0) {
+        hd_elf_eh_frame(fd, program);
+        hd_os_close(fd);
+    }
+}
+
 static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
                      size_t path_bytes) {
     struct dl_find_object object;
@@ -112,6 +123,9 @@ static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, c
         }
     }
     (void)hd_elf_headers(&m->memory, out); /* without a header there is no build-id, and no harm done */
+    if (out->main_program && out->eh_frame_hdr == 0) {
+        find_eh_frame(out);
+    }
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The unwind tables of ELF modules, found by .eh_frame_hdr. On the worker thread, also during a hang, so
- * without allocation.
+ * The unwind tables of ELF modules, found by .eh_frame_hdr, or by where .eh_frame is. On the worker thread,
+ * also during a hang, so without allocation.
  */
 #include "unwind/unwinder.h"
 
@@ -14,9 +14,15 @@ static int elf_row(struct hd_unwinder *u, const struct hd_module *module, uint64
     /* The loader may know a module in parts. Then the tables may lie outside of the part that has pc. */
     uint64_t hdr = module->eh_frame_hdr;
     uint64_t limit = hdr - module->lo < module->hi - module->lo ? module->hi : hdr + HD_EH_BYTES_MAX;
-    int rc = hd_eh_table_open(memory, hdr, limit, &table);
+    int rc = 0;
+    if (hdr != 0) {
+        rc = hd_eh_table_open(memory, hdr, limit, &table);
+    } else {
+        table = (struct hd_eh_table){.frames = module->eh_frame, .limit = module->eh_frame_end};
+    }
     if (rc == 0) {
-        rc = hd_eh_table_find(memory, &table, pc, &fde);
+        rc = table.entries != 0 ? hd_eh_table_find(memory, &table, pc, &fde)
+                                : hd_eh_index_find(&u->index, memory, &table, pc, &fde);
     }
     if (rc == 0) {
         rc = hd_cfa_row(memory, &fde, pc, &u->scratch, row);
