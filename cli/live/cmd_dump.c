@@ -14,6 +14,7 @@
 #include "cli/live/dump_text.h"
 #include "cli/live/live_report.h"
 #include "cli/live/process.h"
+#include "cli/live/tasks.h"
 
 static int cmd_dump(int argc, char **argv);
 
@@ -106,6 +107,7 @@ static int dump(const struct live_process *p, const struct options *o) {
             symbolizer_destroy(s);
         }
         live_report_add_waits(report, &threads);
+        tasks_add(report, &threads);
         status = print(report, notes, o);
     }
     json_decref(report);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/live/dump_tasks.h"
 #include "cli/render/render_parts.h"
 
 struct dump_page {
@@ -258,6 +259,7 @@ int dump_text(FILE *out, const json_t *report, const struct render_options *o) {
     const json_t *threads = json_object_get(report, "threads"), *rings = json_object_get(report, "deadlocks");
     put_head(&p, json_array_size(threads));
     put_threads(&p);
+    dump_tasks(&p.page, &hidden);
     for (size_t i = 0; i < json_array_size(rings); i++) {
         put_ring(&p, json_array_get(rings, i));
     }

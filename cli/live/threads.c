@@ -38,8 +38,7 @@ struct live_reading {
 
 /* ---- names and numbers ------------------------------------------------------------------------ */
 
-/* In a namespace of its own a process has other numbers for its threads. */
-static int own_number(const struct live_threads *t, int tid) {
+int live_threads_own_number(const struct live_threads *t, int tid) {
     char path[48];
     if (t->process->own_pid == t->process->pid) {
         return tid;
@@ -51,7 +50,7 @@ static int own_number(const struct live_threads *t, int tid) {
 static int thread_called(void *arg, int tid) {
     struct live_threads *t = arg;
     for (size_t i = 0; i < t->count; i++) {
-        if (own_number(t, hd_thread_id_tid(t->record[i].thread)) == tid) {
+        if (live_threads_own_number(t, hd_thread_id_tid(t->record[i].thread)) == tid) {
             return hd_thread_id_tid(t->record[i].thread);
         }
     }
@@ -115,7 +114,7 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
               &walk);
     struct hd_probe *probe = &t->wait[record - t->record].probe;
     hd_probe_read(&r->probe, record->thread, c, r->frames, walk.count, 0, probe);
-    const struct hd_script_stack stack = {.tid = own_number(t, hd_thread_id_tid(record->thread)),
+    const struct hd_script_stack stack = {.tid = live_threads_own_number(t, hd_thread_id_tid(record->thread)),
                                           .cut_at = walk.cut != 0 ? FRAMES_PER_THREAD / 2 : 0,
                                           .bytes = c->stack,
                                           .address = c->stack_addr,

@@ -38,6 +38,8 @@ int live_threads_read(struct live_threads *t, const struct live_process *p, bool
 /* Reads the threads again, after live_threads_read, with the same results. Takes a fraction of the time,
  * since data about modules stays while the process has the same modules. */
 int live_threads_again(struct live_threads *t);
+/* The number that the thread has in the process's own PID namespace. */
+int live_threads_own_number(const struct live_threads *t, int tid);
 void live_threads_free(struct live_threads *t);
 
 #endif

@@ -19,6 +19,20 @@ int hd_cpython_tid(const struct hd_scripts *s, uint64_t thread);
 /* The word at an address that is one of the interpreter's; 0: none. */
 uint64_t hd_cpython_word(const struct hd_scripts *s, uint64_t address);
 
+/* The interpreter that has the main thread; 0: none. */
+uint64_t hd_cpython_main_interpreter(const struct hd_scripts *s);
+/* Whether a Python frame of this thread lies at this address; without an address, whether `wants` is true of
+ * the first local variable of one. */
+bool hd_cpython_runs_frame(struct hd_scripts *s, int tid, uint64_t address,
+                           bool (*wants)(const struct hd_scripts *, uint64_t local, uint64_t arg),
+                           uint64_t arg);
+
+/* At most `*count` characters of a str, the first or the last, and their width in bytes. False: it is not a
+ * str.
+ */
+bool hd_cpython_str(const struct hd_scripts *s, uint64_t object, uint32_t *count, bool end, uint8_t *data,
+                    unsigned *width);
+
 /* The function of a code object, and the line of code unit `unit`; -1: a frame that was just made. `script`
  * 0: no free entry for the function. False: garbage. */
 bool hd_cpython_place(struct hd_scripts *s, uint64_t code, int64_t unit, struct hd_script_place *out);

@@ -12,26 +12,35 @@
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* Copies the first characters of a str of the interpreter, or the last ones of a file name. The caller has
- * checked the free space. Returns the offset of the copy; UINT32_MAX: not a str. */
-static uint32_t keep(struct hd_scripts *s, uint64_t object, unsigned max, bool file) {
-    uint8_t head[PY_STR_STATE + 8], data[HD_SCRIPT_FILE_CHARACTERS * 4];
+bool hd_cpython_str(const struct hd_scripts *s, uint64_t object, uint32_t *count, bool end, uint8_t *data,
+                    unsigned *width) {
+    uint8_t head[PY_STR_STATE + 8];
     unsigned ascii_data = s->py.layout.str_data;
     if (!hd_script_read(s, object, head, sizeof head) || hd_script_u64(head + PY_TYPE) != s->py.str_type) {
-        return UINT32_MAX;
+        return false;
     }
     uint64_t length = hd_script_u64(head + PY_STR_LENGTH);
     unsigned kind = head[PY_STR_STATE] >> 2 & 7;
     bool compact = (head[PY_STR_STATE] & 0x20) != 0, ascii = (head[PY_STR_STATE] & 0x40) != 0;
     if (!compact || length > LENGTH_MAX || (kind != 1 && kind != 2 && kind != 4) || (ascii && kind != 1)) {
-        return UINT32_MAX;
+        return false;
     }
-    uint32_t n = length < max ? (uint32_t)length : max;
+    uint32_t n = length < *count ? (uint32_t)length : *count;
     /* Up to 3.11 a field more stands before characters that are not ASCII. */
     unsigned wide = ascii ? 0 : ascii_data == PY_STR_DATA_MAX ? PY_STR_WIDE_MAX : PY_STR_WIDE_MAX - 8;
-    uint64_t from = object + ascii_data + wide + (file ? (length - n) * kind : 0);
-    return hd_script_read(s, from, data, (size_t)n * kind) ? hd_functions_keep(s, data, n, kind, file)
-                                                           : UINT32_MAX;
+    uint64_t from = object + ascii_data + wide + (end ? (length - n) * kind : 0);
+    *count = n;
+    *width = kind;
+    return hd_script_read(s, from, data, (size_t)n * kind);
+}
+
+/* Copies the first characters of a str of the interpreter, or the last ones of a file name. The caller has
+ * checked the free space. Returns the offset of the copy; UINT32_MAX: not a str. */
+static uint32_t keep(struct hd_scripts *s, uint64_t object, uint32_t max, bool file) {
+    uint8_t data[HD_SCRIPT_FILE_CHARACTERS * 4];
+    unsigned width;
+    return hd_cpython_str(s, object, &max, file, data, &width) ? hd_functions_keep(s, data, max, width, file)
+                                                               : UINT32_MAX;
 }
 
 /* ---- functions ------------------------------------------------------------------------------ */

@@ -5,7 +5,7 @@
  */
 #include "script/cpython.h"
 
-static uint64_t main_interpreter(const struct hd_scripts *s) {
+uint64_t hd_cpython_main_interpreter(const struct hd_scripts *s) {
     uint64_t at = hd_cpython_word(s, s->py.runtime + s->py.layout.interpreters);
     for (unsigned i = 0; i < 32; i++) { /* the list starts with the newest */
         uint64_t next = at == 0 ? 0 : hd_cpython_word(s, at + s->py.layout.next_interpreter);
@@ -33,7 +33,8 @@ bool hd_scripts_is_gil(const struct hd_scripts *s, uint64_t futex, int *owner) {
     if (s->py.eval == 0 || futex == 0) {
         return false;
     }
-    uint64_t interpreter = main_interpreter(s), gil = interpreter != 0 ? gil_of(s, interpreter) : 0;
+    uint64_t interpreter = hd_cpython_main_interpreter(s),
+             gil = interpreter != 0 ? gil_of(s, interpreter) : 0;
     if (gil == 0 || futex < gil + PY_GIL_WAITS || futex >= gil + PY_GIL_BYTES) {
         return false;
     }
@@ -44,7 +45,7 @@ bool hd_scripts_is_gil(const struct hd_scripts *s, uint64_t futex, int *owner) {
 bool hd_scripts_collects(const struct hd_scripts *s, int tid) {
     const struct hd_cpython_layout *l = &s->py.layout;
     int32_t collecting = 0;
-    uint64_t interpreter = s->py.eval != 0 ? main_interpreter(s) : 0;
+    uint64_t interpreter = s->py.eval != 0 ? hd_cpython_main_interpreter(s) : 0;
     if (interpreter == 0) {
         return false;
     }

@@ -28,11 +28,11 @@ static const struct hd_cpython_layout layouts[] = {
     {32,        0,    8,     8,   24,  176, 0,
      32,        24,   104,   0,   40,  104, 112,
      120,       0,    1152,  344, 200, 48,  PY_FRAME_OBJECTS,
-     PY_LNOTAB, true, false, 0}, /* 3.8 */
+     PY_LNOTAB, true, false, 0,   {0}}, /* 3.8 */
     {32,        0,     8,     8,   24,  176, 0,
      32,        24,    104,   0,   40,  104, 112,
      120,       0,     352,   616, 200, 48,  PY_FRAME_OBJECTS,
-     PY_LNOTAB, false, false, 0}, /* 3.9 */
+     PY_LNOTAB, false, false, 0,   {0}}, /* 3.9 */
     {32,
      0,
      8,
@@ -57,9 +57,10 @@ static const struct hd_cpython_layout layouts[] = {
      PY_LINE_RANGES,
      false,
      false,
-     0}, /* 3.10 */
+     0,
+     {0}}, /* 3.10 */
     {40,  0,   16,  8,   56,  152, 160,           32,           48,    56,   69, 72, 112, 128,
-     136, 184, 360, 648, 200, 48,  PY_ENTRY_FLAG, PY_LOCATIONS, false, true, 8}, /* 3.11 */
+     136, 184, 360, 648, 200, 48,  PY_ENTRY_FLAG, PY_LOCATIONS, false, true, 8,  {0}}, /* 3.11 */
     {40,
      0,
      72,
@@ -84,7 +85,8 @@ static const struct hd_cpython_layout layouts[] = {
      PY_LOCATIONS,
      false,
      true,
-     0}, /* 3.12 */
+     0,
+     {0}}, /* 3.12 */
 };
 
 #define MEMBERS (offsetof(struct hd_cpython_layout, frames) / sizeof(uint16_t))
@@ -98,6 +100,13 @@ static const uint8_t described[][MEMBERS + 5] = {
      42, 43, 48, 15, 11, 82, 80, 51, 75, 76, 78, 79}, /* 3.14 */
 };
 static const uint8_t constants[] = {PY_TYPE, PY_VAR_SIZE, PY_BYTES_DATA, PY_STR_STATE, PY_STR_LENGTH};
+
+static const struct hd_cpython_objects objects[] = {
+    {888, 872, 80, 72, 136, 0, 0, 0, 0, 11},
+    {944, 880, 72, 72, 136, 0, 0, 0, 0, 12},
+    {7656, 880, 72, 72, 120, 0, 0, 0, 0, 13},
+    {7688, 880, 72, 80, 128, 872, 880, 10880, 152, 14},
+};
 
 static bool is_sane(const struct hd_cpython_layout *l) {
     return l->next_thread <= PY_THREAD_BYTES - 8 && l->thread_frame <= PY_THREAD_BYTES - 8 &&
@@ -162,10 +171,12 @@ bool hd_cpython_layout_read(struct hd_modules *modules, uint32_t module, struct 
     if (version >> 24 != 3 || minor < 11 || minor > 14) {
         return false;
     }
+    uint64_t runtime = minor < 13 ? 0 : hd_module_symbol(modules, module, "_PyRuntime");
     if (minor < 13) {
         *out = layouts[minor - 8];
-        return true;
+    } else if (runtime == 0 || !read_described(modules, runtime, version, minor, out)) {
+        return false;
     }
-    uint64_t runtime = hd_module_symbol(modules, module, "_PyRuntime");
-    return runtime != 0 && read_described(modules, runtime, version, minor, out);
+    out->objects = objects[minor - 11];
+    return true;
 }

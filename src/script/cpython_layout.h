@@ -64,6 +64,17 @@ struct hd_cpython_layout {
     bool gc_of_runtime;         /* 3.8 */
     bool cframe;                /* thread_frame leads to a _PyCFrame */
     uint8_t cframe_current;
+    struct hd_cpython_objects {
+        uint16_t modules;         /* PyInterpreterState: sys.modules. 0: the rest is not known, up to 3.10 */
+        uint16_t type_keys;       /* PyHeapTypeObject: names of the instances' attributes */
+        uint16_t coroutine_frame; /* in a coroutine or generator */
+        uint16_t frame_locals;
+        uint16_t task_coroutine; /* the word before is what the task waits for, the next one its name */
+        /* 3.14 on: the thread's task and its list of tasks, the interpreter's list, and a task's list node.
+         */
+        uint16_t thread_task, thread_tasks, all_tasks, task_node;
+        uint8_t minor; /* of the version */
+    } objects;
 };
 
 /* False: `module` is no CPython of a known version. */

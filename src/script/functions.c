@@ -29,6 +29,20 @@ bool hd_functions_room(const struct hd_scripts *s) {
                                             (HD_SCRIPT_NAME_CHARACTERS + HD_SCRIPT_FILE_CHARACTERS) * 4u + 2u;
 }
 
+void hd_functions_utf8(const uint8_t *data, uint32_t n, unsigned width, char *out, size_t size) {
+    char one[4];
+    size_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned bytes = put(one, character(data + (size_t)i * width, width));
+        if (bytes >= size - at) {
+            break;
+        }
+        memcpy(out + at, one, bytes);
+        at += bytes;
+    }
+    out[at] = '\0';
+}
+
 uint32_t hd_functions_keep(struct hd_scripts *s, const uint8_t *data, uint32_t n, unsigned width, bool file) {
     uint32_t start = s->string_bytes, at = start;
     for (uint32_t i = 0; i < n; i++) {

@@ -17,6 +17,9 @@ bool hd_functions_room(const struct hd_scripts *s);
  * the string is. Call only while there is room. */
 uint32_t hd_functions_keep(struct hd_scripts *s, const uint8_t *data, uint32_t n, unsigned width, bool file);
 
+/* The same into a buffer, truncated behind a whole character. */
+void hd_functions_utf8(const uint8_t *data, uint32_t n, unsigned width, char *out, size_t size);
+
 /* Adds a function while there is room: its index plus one. */
 uint16_t hd_functions_add(struct hd_scripts *s, const struct hd_script *function);
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""hangdog dump of Python programs: the library's function behind libffi, files by their folder, the vDSO's names."""
+"""hangdog dump of Python programs: asyncio's tasks, the library's function behind libffi, files by their folder."""
 
 import os
 import re
 
 from support_dump import Programs, dump, report_of, thread_of
-from support_run import main, wait_until
+from support_run import BUILD, main, schema_errors, wait_until
 
 PYTHON = "/usr/bin/python3"
+PYTHONS = [PYTHON] + [path for path in (os.path.join(BUILD, "python", v, "bin", "python" + v) for v in ("3.12", "3.13", "3.14"))
+                      if os.path.exists(path)]  # scripts/install-pythons
 GIO = """
 import gi
 gi.require_version("Gio", "2.0")
@@ -22,6 +24,41 @@ def wait_for_card():
     ctypes.CDLL("libpthread.so.0").sem_wait(ctypes.create_string_buffer(64))
 wait_for_card()
 """
+STUCK = """
+import asyncio
+async def charge():
+    async with lock:
+        await asyncio.Event().wait()
+async def checkout():
+    await charge()
+async def main():
+    global lock
+    lock = asyncio.Lock()
+    async with asyncio.TaskGroup() as group:
+        for n in range(6):
+            group.create_task(checkout(), name="order-%d" % n)
+        group.create_task(asyncio.sleep(99))
+asyncio.run(main())
+"""
+AWAITS = """
+import asyncio
+async def leaf():
+    await asyncio.get_running_loop().create_future()
+async def one(task):
+    await asyncio.shield(task)
+async def numbers(task):
+    yield 1
+    await task
+async def main():
+    a = asyncio.create_task(leaf(), name="a")
+    b = asyncio.create_task(one(a), name="b")
+    c = asyncio.create_task(asyncio.wait_for(b, 99), name="c")
+    d = asyncio.gather(c, leaf())
+    await asyncio.sleep(0.1)
+    async for x in numbers(d):
+        pass
+asyncio.run(main())
+"""
 CLOCK = """
 import time
 def spin():
@@ -32,14 +69,14 @@ spin()
 
 
 class Python(Programs):
-    def start_python(self, text, name="app.py"):
+    def start_python(self, text, name="app.py", python=PYTHON):
         folder = self.make_folder()
         os.mkfifo(os.path.join(folder, "no-writer"))
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        return self.start(PYTHON, path, cwd=folder)
+        return self.start(python, path, cwd=folder)
 
     def assert_dump(self, program, pattern, *args):
         """The program comes to where the text has this."""
@@ -52,6 +89,32 @@ class Python(Programs):
     def test_a_packages_file_has_its_folder(self):
         self.assert_dump(self.start_python("import time; time.sleep(99)", "shop/__main__.py"),
                          r"(?m)^  > <module> +shop/__main__.py:1 +in clock_nanosleep$")
+
+    def test_tasks_that_wait_for_one_lock(self):
+        for python in PYTHONS:
+            with self.subTest(python):
+                program = self.start_python(STUCK, python=python)
+                self.assert_dump(program, r"(?m)^event loop of thread %d, 8 tasks$" % program.pid)
+                text = dump(program.pid)
+                self.assertIn("\n  task Task-1  waits for a TaskGroup\n    > main ", text)
+                self.assertRegex(text, r"(?m)^    task order-0  waits for an Event\n      > charge +app.py:5 +in locks.Event.wait\n"
+                                       r"        checkout +app.py:7$")
+                self.assertRegex(text, r"(?m)^    5 tasks \(order-1 order-2 order-3 ...\)  wait for one Lock, which task order-0 has\n"
+                                       r"      > charge +app.py:4 ")
+                self.assertRegex(text, r"(?m)^    task Task-\d+  sleeps$")
+                self.assertEqual([], schema_errors(report_of(program.pid)))
+
+    def test_who_awaits_whom(self):
+        for python in PYTHONS:
+            with self.subTest(python):
+                program = self.start_python(AWAITS, python=python)
+                self.assert_dump(program, r"(?m)^  task Task-1  waits in gather$")
+                (loop,) = report_of(program.pid)["event_loops"]
+                name = {task["id"]: task["name"] for task in loop["tasks"]}
+                awaited_by = {task["name"]: name.get(task.get("awaited_by")) for task in loop["tasks"]}
+                self.assertEqual(("b", "c", "Task-1", None), tuple(awaited_by[task] for task in ("a", "b", "c", "Task-1")))
+                (main_task,) = [task for task in loop["tasks"] if task["name"] == "Task-1"]
+                self.assertEqual(["numbers", "main"], [frame["function"] for frame in main_task["frames"]])
 
     def test_the_kernels_own_module_has_names(self):
         program = self.start_python(CLOCK)
