@@ -7,6 +7,7 @@
 
 #include "symbolizer/answers.h"
 #include "symbolizer/macho_file.h"
+#include "symbolizer/servers.h"
 #include "symbolizer/string_pool.h"
 #include "symbolizer/symbol_folders.h"
 #include "symbolizer/symbolizer.h"
@@ -32,8 +33,10 @@ struct module {
     Dwarf_Addr bias;         /* libdwfl's addresses less the file's own */
     char *place;             /* without links; NULL: not looked for */
     const char *reason;
-    uid_t owner;              /* of the reports that it is looked up for */
-    struct remote *remote;    /* reads the file in this process's place; NULL: this one does */
+    uid_t owner;           /* of the reports that it is looked up for */
+    struct remote *remote; /* reads the file in this process's place; NULL: this one does */
+    struct symbolizer *symbolizer;
+    bool unserved;            /* counted in servers.left_out */
     bool odd_debug_file;      /* a link led to what is no file; debug information is not read */
     struct unit_range *range; /* for files without .debug_aranges, as clang makes them */
     size_t ranges;
@@ -53,6 +56,7 @@ struct symbolizer {
     uid_t owner;
     bool is_starved;
     int64_t until_ms; /* of CLOCK_MONOTONIC; 0: for ever */
+    struct servers servers;
     Dwfl_Callbacks callbacks;
 };
 
@@ -66,12 +70,9 @@ void dw_modules_free(struct symbolizer *s);
 /* ---- dw_debug_file.c ---------------------------------------------------------------------------- */
 
 /* libdwfl's callbacks that find a module's debug file, and a file that several modules share. They do not
- * follow a link to a device or a named pipe: the module has no debug information then. The second one queries
- * no server. */
+ * follow a link to a device or a named pipe: the module has no debug information then. */
 int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
                        const char *link, GElf_Word crc, char **found);
-int dw_find_debug_file_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-                            const char *file, const char *link, GElf_Word crc, char **found);
 
 /* True: the unit's separate file of functions (.dwo) may be opened, or does not exist. */
 bool dw_may_open_split(const struct module *m, Dwarf_Die *unit);

@@ -74,7 +74,17 @@ int dw_find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf
         m->odd_debug_file = true;
         return -1;
     }
-    return dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, found);
+    /* libdw asks the servers of the environment by itself. If it must not, it sees none; that of the process,
+     * which programs inherit, stays as it is. */
+    char *none[] = {NULL}, **given = environ;
+    struct servers *servers = &m->symbolizer->servers;
+    if (!servers_begin(servers, m->dwfl, m->symbolizer->until_ms)) {
+        environ = none;
+    }
+    int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, found);
+    environ = given;
+    servers_end(servers, &m->unserved, m->path, fd >= 0);
+    return fd;
 }
 
 bool dw_may_open_split(const struct module *m, Dwarf_Die *unit) {
@@ -99,15 +109,4 @@ bool dw_may_open_split(const struct module *m, Dwarf_Die *unit) {
     }
     free(real);
     return may;
-}
-
-/* libdw asks the servers of the environment by itself. Here it sees none; that of the process, which programs
- * inherit, stays as it is. */
-int dw_find_debug_file_here(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-                            const char *file, const char *link, GElf_Word crc, char **found) {
-    char *none[] = {NULL}, **given = environ;
-    environ = none;
-    int fd = dw_find_debug_file(module, data, name, base, file, link, crc, found);
-    environ = given;
-    return fd;
 }

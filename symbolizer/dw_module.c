@@ -241,6 +241,7 @@ struct module *dw_module(struct symbolizer *s, const char *path, const char *bui
         return NULL;
     }
     m->owner = s->owner;
+    m->symbolizer = s;
     m->path = strdup(path);
     m->build_id = build_id == NULL ? NULL : strdup(build_id);
     if (m->path == NULL || (build_id != NULL && m->build_id == NULL)) {

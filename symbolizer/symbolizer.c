@@ -193,6 +193,15 @@ void symbolizer_begin(struct symbolizer *s, uid_t owner) {
     s->until_ms = symbolizer_now_ms() + INT64_C(1000) * SYMBOLIZER_SECONDS;
 }
 
+unsigned symbolizer_unserved(const struct symbolizer *s, const char *paths[SYMBOLIZER_UNSERVED],
+                             int64_t *seconds) {
+    for (unsigned i = 0; i < SYMBOLIZER_UNSERVED && i < s->servers.left_out; i++) {
+        paths[i] = s->servers.name[i];
+    }
+    *seconds = servers_answer_seconds();
+    return s->servers.left_out;
+}
+
 bool symbolizer_is_starved(const struct symbolizer *s) {
     return s->is_starved;
 }
@@ -250,9 +259,10 @@ struct symbolizer *symbolizer_create(const struct symbolizer_options *o) {
     }
     s->open = o->open;
     s->open_arg = o->open_arg;
+    s->servers = (struct servers){.use = o->debuginfod, .on_wait = o->on_wait};
     s->callbacks = (Dwfl_Callbacks){
         .find_elf = find_no_elf,
-        .find_debuginfo = o->debuginfod ? dw_find_debug_file : dw_find_debug_file_here,
+        .find_debuginfo = dw_find_debug_file,
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &s->debug_path,
     };

@@ -22,6 +22,8 @@ struct symbolizer_options {
     const char *symbols;
     /* Query the servers of $DEBUGINFOD_URLS too, which may take long. */
     bool debuginfod;
+    /* Called once, when the servers have taken a second. NULL: no user waits at a screen. */
+    void (*on_wait)(void);
     /* Opens candidate number `which` for a module's file, by the path in the report; -1: no further one. The
      * build-id selects among them. NULL: opens the path itself. */
     int (*open)(void *arg, const char *path, unsigned which);
@@ -60,6 +62,12 @@ void symbolizer_destroy(struct symbolizer *s);
 #define SYMBOLIZER_SECONDS 20
 extern const char symbolizer_late[];
 void symbolizer_begin(struct symbolizer *s, uid_t owner);
+
+/* Returns the number of files that were not looked up, because no server answered within *seconds. The first
+ * of them are in `paths`. */
+#define SYMBOLIZER_UNSERVED 3
+unsigned symbolizer_unserved(const struct symbolizer *s, const char *paths[SYMBOLIZER_UNSERVED],
+                             int64_t *seconds);
 
 /* True: since symbolizer_begin, a look-up process could not start for lack of memory or processes. The same
  * look-ups may succeed later. */

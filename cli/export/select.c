@@ -119,8 +119,11 @@ json_t *export_select(const struct export_options *o, char **named, int count, i
         moment_write(s.since, from);
     }
     if (!o->no_symbols && !export_is_of_spool(o)) {
-        s.symbolizer = symbolizer_create(&(struct symbolizer_options){
-            .debuginfod = true, .worker = libexec_look_up(), .symbols = symbols_folders(o->symbols)});
+        s.symbolizer =
+            symbolizer_create(&(struct symbolizer_options){.debuginfod = true,
+                                                           .on_wait = symbols_say_wait,
+                                                           .worker = libexec_look_up(),
+                                                           .symbols = symbols_folders(o->symbols)});
     }
     for (int i = 0; i < count; i++) {
         add_named(&s, named[i]);

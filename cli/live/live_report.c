@@ -13,6 +13,7 @@
 #include "cli/live/module_file.h"
 #include "cli/live/waits.h"
 #include "cli/reader/symbolicate.h"
+#include "cli/reader/symbols_option.h"
 #include "os/linux/proc_status.h"
 #include "record/uuid.h"
 
@@ -108,6 +109,7 @@ json_t *live_report(const struct live_threads *t) {
 
 struct symbolizer *live_symbolizer(const struct live_threads *t, bool debuginfod) {
     return symbolizer_create(&(struct symbolizer_options){.debuginfod = debuginfod,
+                                                          .on_wait = symbols_say_wait,
                                                           .worker = libexec_look_up(),
                                                           .open = module_file_open,
                                                           .open_arg = (void *)(uintptr_t)&t->map});

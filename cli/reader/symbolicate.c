@@ -216,7 +216,28 @@ static void begin(struct work *w, json_t *report, struct symbolizer *s, uid_t ow
     w->mapped = script_frames_name(report, owner, w->script_notes);
 }
 
+/* After a server has not answered, no server is queried, and the screen says so. */
+static void note_servers(struct work *w) {
+    const char *paths[SYMBOLIZER_UNSERVED];
+    char names[256] = "";
+    int64_t seconds;
+    unsigned n = symbolizer_unserved(w->symbolizer, paths, &seconds);
+    for (unsigned i = 0; i < n && i < SYMBOLIZER_UNSERVED; i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", base_name(paths[i]));
+    }
+    if (n != 0) {
+        json_object_set_new(w->notes, "servers",
+                            json_sprintf("debug files of %s%s were not looked up: no server of "
+                                         "$DEBUGINFOD_URLS answered in %d s; to wait longer, set "
+                                         "DEBUGINFOD_TIMEOUT=%d",
+                                         names, n > SYMBOLIZER_UNSERVED ? " and others" : "", (int)seconds,
+                                         (int)(seconds < 60 ? 60 : 2 * seconds)));
+    }
+}
+
 static void end(struct work *w, const json_t *report, json_t **notes) {
+    note_servers(w);
     if (notes != NULL) {
         const char *key;
         json_t *note;

@@ -22,4 +22,7 @@
 /* The folders: those of the option, else those of $HANGDOG_SYMBOLS, else NULL. */
 const char *symbols_folders(const char *option);
 
+/* For symbolizer_options.on_wait: says on a terminal why nothing is printed yet. */
+void symbols_say_wait(void);
+
 #endif

@@ -268,8 +268,10 @@ static int show_trace(json_t *trace, const struct options *o) {
     struct symbolizer *symbolizer =
         o->no_symbols
             ? NULL
-            : symbolizer_create(&(struct symbolizer_options){
-                  .debuginfod = true, .worker = libexec_look_up(), .symbols = symbols_folders(o->symbols)});
+            : symbolizer_create(&(struct symbolizer_options){.debuginfod = true,
+                                                             .on_wait = symbols_say_wait,
+                                                             .worker = libexec_look_up(),
+                                                             .symbols = symbols_folders(o->symbols)});
     if (symbolizer != NULL) {
         json_t *stack = json_pack("{s:O}", "frames", json_object_get(trace, "calls"));
         json_object_set_new(trace, "hot_stack", stack);
@@ -304,8 +306,10 @@ static int cmd_show(int argc, char **argv) {
     struct symbolizer *symbolizer = NULL;
     if (!o.no_symbols) {
         memory_keep_to_room(); /* hangdog may run in the program's container */
-        symbolizer = symbolizer_create(&(struct symbolizer_options){
-            .debuginfod = true, .worker = libexec_look_up(), .symbols = symbols_folders(o.symbols)});
+        symbolizer = symbolizer_create(&(struct symbolizer_options){.debuginfod = true,
+                                                                    .on_wait = symbols_say_wait,
+                                                                    .worker = libexec_look_up(),
+                                                                    .symbols = symbols_folders(o.symbols)});
         if (symbolizer == NULL) {
             json_decref(report);
             free(path);
