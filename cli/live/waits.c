@@ -143,8 +143,11 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
         bool signal = hd_syscall_wait(e->syscall_nr) == HD_WAIT_SIGNAL;
         fprintf(out, signal ? "waits for a signal in %s" : "sleeps in %s", call);
     } else if (e->peer.request != NULL) {
-        fprintf(out, "waits for %s in %s", e->peer.awaited, e->peer.request);
-        fprintf(out, e->peer.name[0] != '\0' ? ", through %s" : "", e->peer.name);
+        char text[192];
+        struct hd_text t;
+        hd_text_init(&t, text, sizeof text);
+        hd_sentence_reply(&t, "waits", e);
+        fputs(text, out);
     } else if (e->peer.name[0] != '\0' || e->evidence.name[0] != '\0') {
         fprintf(out, "waits for %s in %s", e->peer.name[0] != '\0' ? e->peer.name : e->evidence.name, call);
     } else if (object != NULL) {

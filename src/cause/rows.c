@@ -188,7 +188,7 @@ static bool waits_for_network(const struct blocked *b) {
 
 static void say_network_or(struct hd_text *t, const struct said *c, const char *several, const char *with) {
     if (hd_evidence_awaits_reply(c->probe)) {
-        hd_sentence_reply(t, &c->probe->peer);
+        hd_sentence_reply(t, "waited", c->probe);
     } else if (!say_several(t, c, several, with)) {
         hd_sentence_peer(t, c->probe);
     }

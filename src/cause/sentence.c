@@ -79,12 +79,19 @@ void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_
     }
 }
 
-void hd_sentence_reply(struct hd_text *t, const struct hd_peer_seen *peer) {
-    hd_text_str(t, "waited for ");
-    hd_text_str(t, peer->awaited);
+void hd_sentence_reply(struct hd_text *t, const char *verb, const struct hd_probe *p) {
+    const struct hd_peer_seen *peer = &p->peer;
+    hd_text_str(t, verb);
+    bool named = hd_sentence_party(t, " for the D-Bus service ", p, HD_PARTY_SERVICE) ||
+                 (!peer->display && hd_sentence_party(t, " for the name server ", p, HD_PARTY_SERVER));
+    if (!named) {
+        hd_text_str(t, " for ");
+        hd_text_str(t, peer->awaited);
+        named = hd_sentence_party(t, " ", p, HD_PARTY_SERVER);
+    }
     hd_text_str(t, " in ");
     hd_text_str(t, peer->request);
-    if (peer->name[0] != '\0') {
+    if (!named && peer->name[0] != '\0') {
         hd_text_str(t, ", through ");
         hd_sentence_field(t, peer->name, sizeof peer->name);
     }

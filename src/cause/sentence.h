@@ -30,8 +30,10 @@ void hd_sentence_percent(struct hd_text *t, const struct hd_cause_sums *s, uint6
  * is 95 % or more. */
 void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
 
-/* Appends, for example, "waited for a reply by D-Bus in g_dbus_connection_call_sync, through bus". */
-void hd_sentence_reply(struct hd_text *t, const struct hd_peer_seen *peer);
+/* Appends, for example, "waited for the D-Bus service org.example.Portal in g_dbus_connection_call_sync". If
+ * the other party is unknown: "waited for a reply by D-Bus in g_dbus_connection_call_sync, through bus".
+ * `verb`: "waited" or "waits". */
+void hd_sentence_reply(struct hd_text *t, const char *verb, const struct hd_probe *p);
 
 /* Appends, for example, "waited for the network: 10.0.0.5:5432 in poll". For a local service with a name,
  * appends, for example, "waited for the service bus in poll". */

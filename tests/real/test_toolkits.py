@@ -37,10 +37,10 @@ CAUSES = {
     "QDBus": ("network", BUS),
     "thread-below-connect": ("lock", None),  # not what the function asks for that called the program back
 }
-# GDBus and QtDBus wait for a thread of theirs that talks to the bus: by which function is said.
+# The service is in the message on the stack; a thread of the library reads the reply.
 ASKED = {
-    "dbus-call": "waited for a reply by D-Bus in g_dbus_connection_call_sync, through dbus-",
-    "QDBus": "waited for a reply by D-Bus in QDBusConnection::call, through dbus-",
+    "dbus-call": "waited for the D-Bus service org.hangdog.Mute in g_dbus_connection_call_sync",
+    "QDBus": "waited for the D-Bus service org.hangdog.Mute in QDBusConnection::call",
 }
 
 

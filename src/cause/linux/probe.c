@@ -78,7 +78,7 @@ static void find_reply(const struct sample *s, struct hd_probe *out) {
     struct hd_probe_context *ctx = s->ctx;
     struct hd_capture call;
     struct hd_probe there = {0};
-    const char *thread = hd_reply_find(&ctx->replies, ctx->modules, s->frames, s->count, out);
+    const char *thread = hd_reply_find(&ctx->replies, ctx->modules, s->capture, s->frames, s->count, out);
     int tid = thread != NULL ? hd_reply_thread_find(ctx->proc_fd, thread, &call) : 0;
     if (tid != 0 && hd_syscall_wait(call.syscall_nr) == HD_WAIT_ANY) {
         hd_descriptor_set_find(ctx, tid, &call, &there);

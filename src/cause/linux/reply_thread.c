@@ -3,13 +3,17 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "cause/linux/bus_name.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_text.h"
 #include "os/thread_list.h"
 
 enum library {
-    GDBUS,
-    QDBUS,
+    GDBUS = HD_BUS_GLIB,
+    QDBUS = HD_BUS_QT,
+    LIBDBUS = HD_BUS_LIBDBUS,
+    SDBUS = HD_BUS_SYSTEMD,
     RESOLVER,
     QXCB,
     LIBC_RESOLVER
@@ -23,6 +27,8 @@ static const struct {
 } libraries[] = {
     [GDBUS] = {"a reply by D-Bus", "gdbus"},
     [QDBUS] = {"a reply by D-Bus", "QDBusConnection"},
+    [LIBDBUS] = {"a reply by D-Bus", ""},
+    [SDBUS] = {"a reply by D-Bus", ""},
     [RESOLVER] = {"DNS", ""},
     [LIBC_RESOLVER] = {"DNS", ""},
     [QXCB] = {"a reply of the X server", "QXcbEventQueue"},
@@ -58,6 +64,11 @@ static const struct {
     X("_ZN22QDBusAbstractInterface20callWithArgumentListEN5QDBus8CallModeERK7QStringRK5QListI8QVariantE", \
       "QDBusAbstractInterface::callWithArgumentList", QDBUS) \
     X("_ZNK15QDBusConnection4callERK12QDBusMessageN5QDBus8CallModeEi", "QDBusConnection::call", QDBUS) \
+    X("dbus_connection_send_with_reply_and_block", "", LIBDBUS) \
+    X("dbus_pending_call_block", "", LIBDBUS) \
+    X("sd_bus_call", "", SDBUS) \
+    X("sd_bus_call_method", "", SDBUS) \
+    X("sd_bus_get_property", "", SDBUS) \
     X("getaddrinfo", "", LIBC_RESOLVER) \
     X("gethostbyname_r", "", LIBC_RESOLVER) \
     X("gethostbyaddr_r", "", LIBC_RESOLVER) \
@@ -107,8 +118,44 @@ static bool calls_back(struct hd_modules *m, const struct hd_frame *frames, uint
     return false;
 }
 
-const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
-                          uint32_t count, struct hd_probe *out) {
+/* True: the requesting thread waits for the reply as the library does. Libc's resolver and sd-bus wait at a
+ * socket of that thread. libdbus does so too, or waits for another thread that reads the socket. All other
+ * requests wait for a library's thread, which has the socket. */
+static bool fits(enum library library, enum hd_fd_kind kind) {
+    bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
+    return library == LIBDBUS || socket == (library == LIBC_RESOLVER || library == SDBUS);
+}
+
+/* Stores the D-Bus service as the party. The message is in the frames up to `request`, or in those of the two
+ * callers of `request`. */
+static void find_service(struct hd_modules *m, const struct hd_capture *c, const struct hd_frame *frames,
+                         uint32_t count, uint32_t request, enum library library, struct hd_probe *out) {
+    struct hd_bus_message message;
+    char text[64];
+    struct hd_text t;
+    uint32_t end = c->stack_bytes, callers = 0;
+    for (uint32_t i = request + 1; i < count && callers < 3; i++) {
+        if (frames[i].script == 0 && ++callers == 3) {
+            end = frames[i].at;
+        }
+    }
+    end = end < c->stack_bytes ? end : c->stack_bytes;
+    if (library > SDBUS || !hd_bus_name_find(&m->memory, c, end, (enum hd_bus_library)library, &message)) {
+        return;
+    }
+    hd_text_init(&t, text, sizeof text);
+    hd_text_str(&t, message.service);
+    if (message.service[0] == ':' && message.interface[0] != '\0') {
+        /* a unique name, such as ":1.42", says nothing about the service */
+        hd_text_str(&t, " (");
+        hd_text_str(&t, message.interface);
+        hd_text_str(&t, ")");
+    }
+    hd_evidence_set_party(out, HD_PARTY_SERVICE, 0, text);
+}
+
+const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_capture *c,
+                          const struct hd_frame *frames, uint32_t count, struct hd_probe *out) {
     uint32_t i = 0;
     int found = -1;
     for (; i < count && (found = hd_functions_at(known, m, symbols, frames[i].start)) < 0; i++) {
@@ -116,19 +163,17 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
     if (found < 0 || calls_back(m, frames, i)) {
         return NULL;
     }
+    uint32_t outermost = i;
     for (int module = module_of(m, &frames[i]); i < count && module_of(m, &frames[i]) == module; i++) {
         int at = hd_functions_at(known, m, symbols, frames[i].start);
         found = at >= 0 ? at : found;
+        outermost = at >= 0 ? i : outermost;
     }
     enum library library = (enum library)library_of[found];
-    enum hd_fd_kind kind = hd_evidence_fd_kind(out);
-    bool socket = kind == HD_FD_INET || kind == HD_FD_UNIX;
-    if (socket != (library == LIBC_RESOLVER)) {
-        /* The thread does not wait for the reply here, because its blocked call does not fit the request.
-         * Only libc's resolver waits at a socket of the requesting thread. All other requests wait for a
-         * library's thread, which has the socket. */
+    if (!fits(library, hd_evidence_fd_kind(out))) {
         return NULL;
     }
+    find_service(m, c, frames, count, outermost, library, out);
     const char *request = hd_functions_name(shown, (uint32_t)found);
     out->peer.request = request[0] != '\0' ? request : hd_functions_name(symbols, (uint32_t)found);
     out->peer.display = library == QXCB;

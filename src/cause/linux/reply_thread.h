@@ -14,11 +14,12 @@
 #include "image/modules.h"
 
 /* Fills out->peer if the stack frames have a function of `known`, the functions that wait for a reply. If one
- * such function calls another, the outermost one counts, because the program called that one. Returns the
+ * such function calls another, the outermost one counts, because the program called that one. Fills
+ * out->party if the request's message in capture `c` names a D-Bus service. Returns the
  * name of the library's thread that reads the reply. NULL: the thread waits for no reply, or no thread with a
  * known name reads the reply. */
-const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_frame *frames,
-                          uint32_t count, struct hd_probe *out);
+const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_capture *c,
+                          const struct hd_frame *frames, uint32_t count, struct hd_probe *out);
 
 /* Writes the number and the arguments of the system call that thread `tid` is in to *out. If the thread is in
  * no call, the number is HD_SYSCALL_NONE. False: the kernel does not permit the read, or the thread has
