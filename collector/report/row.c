@@ -99,6 +99,7 @@ static void set_texts(const json_t *report, struct row *out) {
     char system[64], arch[16];
     copy_text(out->repeat_of, sizeof out->repeat_of, report, "repeat_of");
     copy_text(out->own_fingerprint, sizeof out->own_fingerprint, report, "fingerprint");
+    copy_text(out->label, sizeof out->label, report, "label");
     copy_text(out->kind, sizeof out->kind, report, "kind");
     copy_text(out->cause, sizeof out->cause, json_object_get(report, "cause"), "kind");
     copy_text(out->app, sizeof out->app, app, "name");

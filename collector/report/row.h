@@ -26,6 +26,7 @@ enum row_outcome {
 struct row {
     char id[ROW_ID_CHARS + 1], repeat_of[ROW_ID_CHARS + 1];
     char app[128], version[128], system[160], kind[24], cause[16], who[128], session[64], own_fingerprint[64];
+    char label[128];              /* of a hang, as the program set it */
     int64_t started_ms;           /* since 1970, UTC */
     int64_t duration_ms, used_ms; /* used: of a session, the time that it was in use */
     bool grouped, is_session;

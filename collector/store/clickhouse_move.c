@@ -29,6 +29,7 @@ static void take_counted(struct row *row, const json_t *from) {
     TAKE(row, session);
     TAKE(row, who);
     TAKE(row, own_fingerprint);
+    TAKE(row, label);
     row->started_ms = number_of(from, "started_ms");
     row->duration_ms = number_of(from, "duration_ms");
     row->is_session = strcmp(row->kind, "session") == 0;

@@ -168,6 +168,27 @@ json_t *clickhouse_kinds(void *at, const char *app, int days) {
     return kinds;
 }
 
+/* The labels with the most time; "" has the sums of all others. */
+static json_t *labels_of(struct clickhouse *c, const char *app, const char *fingerprint) {
+#define OF_LABELS TOTALS " FROM @label WHERE app = ?s AND fingerprint = ?s"
+    json_t *names = json_array(), *row,
+           *labels = ROWS("SELECT label, " OF_LABELS " GROUP BY label HAVING count > 0"
+                          " ORDER BY total_ms DESC LIMIT 50",
+                          app, fingerprint);
+    size_t i;
+    json_array_foreach(labels, i, row) {
+        json_array_append(names, json_object_get(row, "label"));
+    }
+    if (i == 50) {
+        json_t *others = ROWS("SELECT '' AS label, " OF_LABELS " AND label NOT IN ?l HAVING count > 0", app,
+                              fingerprint, names);
+        json_array_extend(labels, others);
+        json_decref(others);
+    }
+    json_decref(names);
+    return labels;
+}
+
 static void add_parts(struct clickhouse *c, json_t *group) {
     const char *app = json_text(group, "app"), *fingerprint = json_text(group, "fingerprint");
 #define PART(part) \
@@ -187,6 +208,7 @@ static void add_parts(struct clickhouse *c, json_t *group) {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         json_object_set_new(group, parts[i].member, ROWS(parts[i].sql, app, fingerprint));
     }
+    json_object_set_new(group, "labels", labels_of(c, app, fingerprint));
     json_object_set_new(group, "reports", clickhouse_newest_of_group(c, app, fingerprint));
 }
 

@@ -91,8 +91,8 @@ struct clickhouse_moving {
 };
 
 /* The members of a row that clickhouse_moving_make takes, of the table `report`. */
-#define CLICKHOUSE_COUNTED                                                                                  \
-    "id, fingerprint, app, version, system, kind, cause, session, who, own_fingerprint, brief, started_ms," \
+#define CLICKHOUSE_COUNTED                                                                                         \
+    "id, fingerprint, app, version, system, kind, cause, session, who, own_fingerprint, label, brief, started_ms," \
     " duration_ms, counted_ms, received_ms, hang_free, sign AS newest_sign, toUInt16(week) AS week_number"
 
 /* The bytes of an answer, or of something that grows; `data` ends with a zero. */

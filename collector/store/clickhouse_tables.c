@@ -75,6 +75,12 @@ static const struct {
                                           " kind, toString(step)) AS value, max(group_kind = 'hang') AS hang, " SUMS
                                           ", " SEEN GROUPED ", part, value",
      "fingerprint"},
+    {"label",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #label" AGGREGATES(
+         "app, fingerprint, label") "app, fingerprint, label, " SUMS
+                                    " FROM #report WHERE fingerprint <> '' AND label <> '' GROUP BY week, app,"
+                                    " fingerprint, label",
+     "fingerprint"},
     {"app_day",
      "CREATE MATERIALIZED VIEW IF NOT EXISTS #app_day" AGGREGATES(
          "app, day, version, kind") "app, toInt32(intDiv(started_ms, 86400000)) AS day, version, kind, " SUMS
@@ -139,11 +145,23 @@ static bool is_of_this_form(struct clickhouse *c, struct clickhouse_line *line, 
     return false;
 }
 
+/* Gives tables of an earlier hangdog this column. The table of all shards comes first. It may not be there
+ * yet; then it is made of the other one. Another collector may add the column at the same time. */
+static bool make_label_column(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
+    static const char look[] = "SELECT label FROM #report LIMIT 1";
+    if (make_one(c, line, host, look)) {
+        return true;
+    }
+    (void)make_one(c, line, host, "ALTER TABLE @report ADD COLUMN label String");
+    return make_one(c, line, host, "ALTER TABLE #report ADD COLUMN label String") ||
+           make_one(c, line, host, look);
+}
+
 static bool make_tables_on(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
     char sql[256];
     snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", c->database);
-    bool made =
-        make_one(c, line, host, sql) && make_report_table(c, line, host) && is_of_this_form(c, line, host);
+    bool made = make_one(c, line, host, sql) && make_report_table(c, line, host) &&
+                is_of_this_form(c, line, host) && make_label_column(c, line, host);
     for (size_t i = 1; made && i < TABLES; i++) {
         made = make_one(c, line, host, tables[i].definition);
     }

@@ -9,16 +9,17 @@
 
 #include "collector/store/sqlite_private.h"
 
+#define LABELS_MAX "200" /* of a group: labels with numbers in them must not fill the store */
 #define TIME(sum) sum "_ms = min(" sum "_ms + excluded." sum "_ms, " SUM_MAX ")"
 #define MORE "count = count + excluded.count, " TIME("total")
 #define SEEN "first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)"
 #define ADDED " ON CONFLICT DO UPDATE SET "
 
 static const char *const sql_of[STATEMENTS] = {
-    [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
     [FIND_REPORT] = "SELECT 1 FROM report WHERE id = ?1",
     [ADD_ARRIVED] = "INSERT INTO arrived VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
-                    "?18,?19,?20,?21,?22)",
+                    "?18,?19,?20,?21,?22,?23)",
     [ALL_ARRIVED] = "SELECT * FROM arrived ORDER BY rowid",
     /* A brief repeat has no threads: its group is that of the whole report before it, of the same app. A key
      * may send reports of one app only, and must not count in another one's groups. */
@@ -48,6 +49,10 @@ static const char *const sql_of[STATEMENTS] = {
     [ADD_GROUP_DAY] = "INSERT INTO group_day VALUES(?1,?4,?5,?6)" ADDED MORE,
     [ADD_GROUP_VERSION] = "INSERT INTO group_version VALUES(?1,?2,?3,?5,?6,?7,?8)" ADDED MORE ", " SEEN,
     [ADD_GROUP_SYSTEM] = "INSERT INTO group_system VALUES(?1,?2,?5,?6)" ADDED MORE,
+    [ADD_GROUP_LABEL] = "INSERT INTO group_label SELECT ?1, iif(" SQLITE_HAS_LABEL(
+        "?1", "?2") " OR"
+                    " (SELECT count(*) FROM group_label WHERE fingerprint = ?1) < " LABELS_MAX
+                    ", ?2, ''), ?5, ?6 WHERE true" ADDED MORE,
     [ADD_GROUP_DURATION] = "INSERT INTO group_duration VALUES(?1,?2,?4,?5,?6)" ADDED MORE,
     [ADD_APP_DAY] = "INSERT INTO app_day VALUES(?1,?4,?2,?5,?6,?11)" ADDED MORE
                     ", hang_free = hang_free + excluded.hang_free",
@@ -131,6 +136,7 @@ static bool add_report(struct sqlite *s, const struct row *row) {
     sqlite3_bind_int64(q, 12, row->duration_ms);
     sqlite3_bind_int64(q, 13, (int64_t)time(NULL) * 1000);
     sqlite3_bind_blob64(q, 14, row->body, row->body_bytes, SQLITE_STATIC);
+    bind_text(q, 15, row->label);
     return sqlite_done(q);
 }
 

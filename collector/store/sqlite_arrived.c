@@ -115,6 +115,7 @@ static bool append(struct sqlite *s, struct row *row) {
         sqlite3_bind_int64(q, ROW_TEXTS + 2 + i, numbers[i]);
     }
     sqlite3_bind_blob64(q, ROW_TEXTS + 6, row->body, row->body_bytes, SQLITE_STATIC);
+    sqlite3_bind_text(q, ROW_TEXTS + 7, row->label, -1, SQLITE_STATIC);
     return sqlite_done(q);
 }
 
@@ -179,6 +180,7 @@ static void read_row(sqlite3_stmt *q, struct row *row) {
     /* The column's memory: it is valid until the next step, and the row is added before. */
     row->body = (unsigned char *)(uintptr_t)sqlite3_column_blob(q, ROW_TEXTS + 5);
     row->body_bytes = (size_t)sqlite3_column_bytes(q, ROW_TEXTS + 5);
+    snprintf(row->label, sizeof row->label, "%s", (const char *)sqlite3_column_text(q, ROW_TEXTS + 6));
 }
 
 static bool add_arrived(struct sqlite *s) {

@@ -27,6 +27,11 @@ static void add_parts(struct sqlite *s, json_t *group, const char *fingerprint) 
                      " ORDER BY total_ms DESC LIMIT 50"},
         {"systems", "SELECT system, count, total_ms FROM group_system WHERE fingerprint = ?1"
                     " ORDER BY total_ms DESC LIMIT 50"},
+        {"labels",
+         "SELECT iif(place <= 50, name, '') AS label, sum(count) AS count, sum(total_ms) AS total_ms"
+         " FROM (SELECT label AS name, count, total_ms, row_number() OVER (ORDER BY label = '', total_ms"
+         " DESC) AS place FROM group_label WHERE fingerprint = ?1)"
+         " GROUP BY 1 ORDER BY label = '', 3 DESC"},
         {"days",
          "SELECT day, count, total_ms FROM group_day WHERE fingerprint = ?1 ORDER BY day DESC LIMIT 90"},
         /* Each step of the histogram is twice as long as the one before: 2^i to 2^(i+1) ms. */

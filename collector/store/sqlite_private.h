@@ -33,6 +33,10 @@
 #define WAL_PAGES 8000
 #define WAL_PAGES_BUSY 32000
 
+/* The group's table has a row of this label; else the row of the label "" has its reports. */
+#define SQLITE_HAS_LABEL(group, name) \
+    "EXISTS (SELECT 1 FROM group_label WHERE fingerprint = " group " AND label = " name ")"
+
 enum statement {
     ADD_REPORT,
     FIND_REPORT,
@@ -51,6 +55,7 @@ enum statement {
     ADD_GROUP_DAY,
     ADD_GROUP_VERSION,
     ADD_GROUP_SYSTEM,
+    ADD_GROUP_LABEL,
     ADD_GROUP_DURATION,
     ADD_APP_DAY,
     ADD_VERSION_DAY,

@@ -21,6 +21,10 @@ static const char *const uncount[] = {
     "UPDATE group_system" LESS " WHERE fingerprint = ?2" SAME("system"),
     "UPDATE group_duration" LESS " WHERE fingerprint = ?2" SAME(
         "kind") " AND step = (SELECT CAST(log2(max(duration_ms, 1)) AS INTEGER) FROM report WHERE id = ?1)",
+    "UPDATE group_label" LESS " WHERE fingerprint = ?2 AND label ="
+    " (SELECT iif(" SQLITE_HAS_LABEL(
+        "?2", "r.label") ", r.label, '') FROM report r WHERE r.id = ?1 AND r.label <> '')",
+    "DELETE FROM group_label WHERE fingerprint = ?2 AND count <= 0",
     "DELETE FROM group_day WHERE fingerprint = ?2 AND count <= 0",
     "DELETE FROM group_version WHERE fingerprint = ?2 AND count <= 0",
     "DELETE FROM group_system WHERE fingerprint = ?2 AND count <= 0",

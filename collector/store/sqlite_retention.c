@@ -55,7 +55,7 @@ static bool remove_sums(struct sqlite *s, int64_t before_ms) {
                      before_ms, 0) >= 0 &&
            remove_of_no_group(s, "user") && remove_of_no_group(s, "group_day") &&
            remove_of_no_group(s, "group_version") && remove_of_no_group(s, "group_system") &&
-           remove_of_no_group(s, "group_duration");
+           remove_of_no_group(s, "group_duration") && remove_of_no_group(s, "group_label");
 }
 
 static void copy_text(char to[UNNAMED_ID_BYTES], sqlite3_stmt *q, int column) {

@@ -31,6 +31,8 @@ bool sqlite_add_group_sums(struct sqlite *s, const struct row *row) {
     return count_row(sum_at(s, ADD_GROUP_DAY, fingerprint, NULL, NULL, day), row) &&
            count_row(sum_at(s, ADD_GROUP_VERSION, row->app, row->version, fingerprint, 0), row) &&
            count_row(sum_at(s, ADD_GROUP_SYSTEM, fingerprint, row->system, NULL, 0), row) &&
+           (row->label[0] == '\0' ||
+            count_row(sum_at(s, ADD_GROUP_LABEL, fingerprint, row->label, NULL, 0), row)) &&
            count_row(sum_at(s, ADD_GROUP_DURATION, fingerprint, row->kind, NULL, step), row) &&
            (s->sums.count < SUMS_MAX || sqlite_write_sums(s));
 }
@@ -86,15 +88,19 @@ static bool run(struct sqlite *s, const char *sql, const char *types, const char
 #define LESS " SET count = count - 1, total_ms = max(0, total_ms - ?4) WHERE fingerprint = ?1"
 
 bool sqlite_take_group_sums(struct sqlite *s, const char *old, const struct row *row) {
-    static const char *const sql[] = {"UPDATE grouped" LESS, "UPDATE group_day" LESS " AND day = ?5",
-                                      "UPDATE group_version" LESS " AND app = ?2 AND version = ?3",
-                                      "UPDATE group_system" LESS " AND system = ?2",
-                                      "UPDATE group_duration" LESS " AND kind = ?2 AND step = ?5"};
+    static const char *const sql[] = {
+        "UPDATE grouped" LESS,
+        "UPDATE group_day" LESS " AND day = ?5",
+        "UPDATE group_version" LESS " AND app = ?2 AND version = ?3",
+        "UPDATE group_system" LESS " AND system = ?2",
+        "UPDATE group_duration" LESS " AND kind = ?2 AND step = ?5",
+        "UPDATE group_label" LESS " AND ?2 <> '' AND label = iif(" SQLITE_HAS_LABEL("?1", "?2") ", ?2, '')"};
     const int64_t ms = row->duration_ms, day = row->started_ms / DAY_MS;
     return run(s, sql[0], "sssi", old, "", "", ms, 0) && run(s, sql[1], "sssii", old, "", "", ms, day) &&
            run(s, sql[2], "sssi", old, row->app, row->version, ms, 0) &&
            run(s, sql[3], "sssi", old, row->system, "", ms, 0) &&
-           run(s, sql[4], "sssii", old, row->kind, "", ms, step_of(ms));
+           run(s, sql[4], "sssii", old, row->kind, "", ms, step_of(ms)) &&
+           run(s, sql[5], "sssi", old, row->label, "", ms, 0);
 }
 
 /* Of a version: the time of hangs, and that of use. */

@@ -102,7 +102,13 @@ static const char *const steps[] = {
     " own_fingerprint TEXT NOT NULL, fingerprint TEXT NOT NULL, function TEXT NOT NULL, place TEXT NOT NULL,"
     " path TEXT NOT NULL, family TEXT NOT NULL, frames TEXT NOT NULL, unnamed TEXT NOT NULL,"
     " started_ms INTEGER NOT NULL, duration_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, flags INTEGER NOT NULL,"
-    " body BLOB NOT NULL) STRICT;"};
+    " body BLOB NOT NULL) STRICT;",
+
+    /* The label "" has the reports of all labels that found no place: LABELS_MAX. */
+    "ALTER TABLE report ADD COLUMN label TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE arrived ADD COLUMN label TEXT NOT NULL DEFAULT '';"
+    "CREATE TABLE group_label(fingerprint TEXT NOT NULL, label TEXT NOT NULL, count INTEGER NOT NULL,"
+    " total_ms INTEGER NOT NULL, PRIMARY KEY(fingerprint, label)) STRICT, WITHOUT ROWID;"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import sqlite3
 import sys
 import time
 import unittest
@@ -137,6 +138,25 @@ class Api(unittest.TestCase):
         self.assertEqual([(8, 1), (9, 1)], [(d["step"], d["count"]) for d in group["durations"]])
         self.assertEqual([2, 1500], [sum(day[m] for day in group["days"]) for m in ("count", "total_ms")])
         self.assertEqual([{"system": "linux, x86_64", "count": 2, "total_ms": 1500}], group["systems"])
+        self.assertEqual([], group["labels"])
+
+    def test_labels_of_a_group(self):
+        labels = ["GET /cart"] * 3 + ["<script>alert(1)</script>\x1b[31m"] * 2 + ["id %d" % i for i in range(400)]
+        reports = [report("labelled", ms=100, app="labels") for _ in range(len(labels) + 1)]
+        for one, label in zip(reports, labels):
+            one["label"] = label
+        self.collector.send(reports)
+        group = self.get("overview?app=labels")["groups"][0]["fingerprint"]
+        rows = self.get("groups/" + group)["labels"]
+        self.assertEqual([("GET /cart", 3, 300), (labels[3], 2, 200)], [(r["label"], r["count"], r["total_ms"]) for r in rows[:2]])
+        self.assertEqual(51, len(rows))
+        self.assertEqual(("", 405 - 3 - 2 - 48), (rows[-1]["label"], rows[-1]["count"]))
+        with sqlite3.connect(self.collector.store) as db:
+            self.assertEqual((201, 405), db.execute("SELECT count(*), sum(count) FROM group_label WHERE fingerprint = ?", (group,)).fetchone())
+        for one in (reports[0], reports[400], reports[-1]):  # of a label, of the others, of none
+            self.assertEqual(200, self.collector.request("DELETE", "/api/v1/reports/" + one["id"], None, {}, self.collector.admin_key)[0])
+        rows = self.get("groups/" + group)["labels"]
+        self.assertEqual([2, 2, 405 - 2 - 3 - 48 - 1], [rows[0]["count"], rows[1]["count"], rows[-1]["count"]])
 
     def test_reports_of_a_group(self):
         path = "groups/%s/reports" % self.group("old_bug")["fingerprint"]

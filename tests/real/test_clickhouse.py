@@ -39,7 +39,7 @@ class ClickHouse(unittest.TestCase):
         return status, headers
 
     def test_1_pages(self):
-        reports = [small_report("resize" if i % 3 else "blur") for i in range(30)]
+        reports = [small_report("resize" if i % 3 else "blur", label="GET /%d" % (i % 3)) for i in range(30)]
         for i, collector in enumerate(self.collectors):
             self.assertEqual(collector.send(reports[15 * i:15 * i + 15])[1]["accepted"], 15)
         again = self.collectors[1].send(reports)[1]
@@ -53,6 +53,8 @@ class ClickHouse(unittest.TestCase):
         group = collector.get("groups/" + groups[0]["fingerprint"])
         self.assertEqual((group["count"], group["users"], group["versions"][0]["count"]), (20, 20, 20))
         self.assertEqual(len(group["reports"]), 20)
+        self.assertEqual([(row["label"], row["count"], row["total_ms"]) for row in sorted(group["labels"], key=lambda row: row["label"])],
+                         [("GET /1", 10, 15000), ("GET /2", 10, 15000)])
         self.assertEqual(collector.get("reports/" + reports[0]["id"]), reports[0])
         self.assertEqual(collector.get("groups/%s/stack" % groups[0]["fingerprint"])["reports"], 20)
         found = collector.get("search?q=blur")

@@ -77,8 +77,8 @@ static inline void store_change(const struct store_in_folder *p, const char *sql
 static inline char *store_file_sums(const char *file) {
     static const char *const tables[] = {"grouped",        "group_day", "group_version", "group_system",
                                          "group_duration", "app_day",   "app_version",   "version_day",
-                                         "user",           "way",       "unnamed"};
-    const size_t of_two_columns = 8; /* from here on */
+                                         "group_label",    "user",      "way",           "unnamed"};
+    const size_t of_two_columns = 9; /* from here on */
     sqlite3 *db;
     char *text = malloc(STORE_SUMS_BYTES), sql[128];
     size_t used = 0;

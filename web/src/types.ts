@@ -33,6 +33,7 @@ export interface Group extends Omit<GroupRow, 'versions'> {
   path?: string; why?: string; note?: string; resolved_in?: string;
   versions: { version: string; count: number; total_ms: number }[];
   systems: { system: string; count: number; total_ms: number }[];
+  labels?: { label: string; count: number; total_ms: number }[]; // "": all others
   kinds?: { kind: string; count: number }[];
   days: { day: number; count: number; total_ms: number }[];
   durations: { step: number; count: number }[];

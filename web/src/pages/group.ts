@@ -18,6 +18,7 @@ import { byDay } from './overview';
 import type { View } from './page';
 
 const DAYS = 30;
+const LABELS_SHOWN = 10;
 const PARTS_MAX = 50; // versions and systems of the collector's answer
 
 function shares(title: string, rows: { count: number; total_ms: number; name: string }[]): HTMLElement {
@@ -28,6 +29,24 @@ function shares(title: string, rows: { count: number; total_ms: number; name: st
     { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) },
     { title: 'Share', hidden: true, cell: (r) => share(r.total_ms / most) },
   ], rows), cutAt(rows, PARTS_MAX, 'those with the most time'));
+}
+
+// What the program said that it worked on, as shares of the group's time. Without a label: reports that have none.
+function labelTable(one: Group): HTMLElement | null {
+  const labels = (one.labels || []).map((row) => ({ ...row, name: row.label || 'all others' }));
+  if (labels.length === 0) return null;
+  const sum = (part: 'count' | 'total_ms') => one[part] - labels.reduce((all, row) => all + row[part], 0);
+  const rows = sum('count') > 0 ? [...labels, { label: '', name: 'without a label', count: sum('count'), total_ms: Math.max(0, sum('total_ms')) }] : labels;
+  const part = (shown: typeof rows) => table('Label', [
+    { title: 'Label', cell: (r: typeof rows[0]) => (r.label ? make('span.code', null, r.name) : make('span.dim', null, r.name)) },
+    { title: 'Hangs', number: true, cell: (r) => count(r.count) },
+    { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) },
+    { title: 'Of all', number: true, cell: (r) => `${Math.round(100 * r.total_ms / Math.max(1, one.total_ms))} %` },
+    { title: 'Share', hidden: true, cell: (r) => share(r.total_ms / Math.max(1, one.total_ms)) },
+  ], shown);
+  const more = rows.slice(LABELS_SHOWN);
+  return section('For what', part(rows.slice(0, LABELS_SHOWN)),
+    more.length ? make('details', null, make('summary', null, `${more.length} more`), part(more)) : null);
 }
 
 // `withApp`: of many groups. Then the function says what each is of.
@@ -114,6 +133,7 @@ export async function group(route: Route): Promise<View> {
         figure(duration(one.max_ms), 'Worst'), figure(moment(one.first_ms), 'First', ago(one.first_ms), 'long'), figure(moment(one.last_ms), 'Last', ago(one.last_ms), 'long')),
       stateSection(id, one, () => window.dispatchEvent(new Event('hashchange'))),
       stackSection(id, one, route),
+      labelTable(one),
       make('div.columns', null, section('Durations', histogram(one.durations)), section('Time lost a day', days(one)),
         section('Versions', shares('Version', one.versions.map((row) => ({ ...row, name: row.version })))),
         section('Systems', shares('System', one.systems.map((row) => ({ ...row, name: row.system }))))),
