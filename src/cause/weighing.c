@@ -181,7 +181,8 @@ void hd_cause_forget_paths(struct hd_cause_sums *s) {
     for (int i = 0; i < HD_CAUSE_KINDS; i++) {
         struct hd_probe *p = &s->best[i].probe;
         p->peer.name[0] = p->evidence.name[0] = '\0';
-        if (p->party.role == HD_PARTY_MOUNT) {
+        bool address = p->party.role == HD_PARTY_SERVER && p->party.pid == 0;
+        if (p->party.role == HD_PARTY_MOUNT || address) {
             p->party.name[0] = '\0';
         }
     }

@@ -60,6 +60,19 @@ struct sample {
 
 /* ---- the process that the thread waits for --------------------------------------------------------- */
 
+/* Stores the name server that libc's resolver waits for. nscd has a socket without a name of its own. */
+static void find_name_server(struct hd_probe *out) {
+    const char *name = out->peer.name;
+    if (strcmp(name, "socket") == 0) {
+        name = "nscd";
+    }
+    hd_evidence_set_party(out, HD_PARTY_SERVER, 0, name);
+    size_t n = strlen(out->party.name);
+    if (n > 3 && strcmp(out->party.name + n - 3, ":53") == 0) {
+        out->party.name[n - 3] = '\0';
+    }
+}
+
 static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
     enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     uint64_t inode = out->evidence.descriptor.inode;
@@ -69,6 +82,9 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_pro
     } else if (kind == HD_FD_UNIX && inode != 0) {
         hd_peer_of_unix(inode, peer->name, sizeof peer->name);
         peer->display = hd_peer_is_display(peer->name);
+    }
+    if (peer->name[0] != '\0' && hd_reply_is_of_resolver(out)) {
+        find_name_server(out);
     }
 }
 

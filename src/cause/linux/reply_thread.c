@@ -181,6 +181,11 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
     return libraries[library].thread[0] != '\0' ? libraries[library].thread : NULL;
 }
 
+bool hd_reply_is_of_resolver(const struct hd_probe *p) {
+    enum hd_fd_kind kind = hd_evidence_fd_kind(p);
+    return p->peer.awaited == libraries[LIBC_RESOLVER].awaited && (kind == HD_FD_INET || kind == HD_FD_UNIX);
+}
+
 /* ---- the thread that waits for the reply ------------------------------------------------------ */
 
 static bool is_named(int proc_fd, int tid, const char *name) {

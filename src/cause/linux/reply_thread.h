@@ -21,6 +21,9 @@
 const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, const struct hd_capture *c,
                           const struct hd_frame *frames, uint32_t count, struct hd_probe *out);
 
+/* True: hd_reply_find has found a look-up of a name that waits at a socket of the thread. */
+bool hd_reply_is_of_resolver(const struct hd_probe *p);
+
 /* Writes the number and the arguments of the system call that thread `tid` is in to *out. If the thread is in
  * no call, the number is HD_SYSCALL_NONE. False: the kernel does not permit the read, or the thread has
  * ended. `proc_fd`: the process's folder in /proc. */
