@@ -9,6 +9,8 @@
 #include "os/linux/proc_text.h"
 #include "os/thread_list.h"
 
+#define MIME_FRAMES 8 /* at most, from QInternalMimeData to QClipboard, which is in another library */
+
 enum library {
     GDBUS = HD_BUS_GLIB,
     QDBUS = HD_BUS_QT,
@@ -16,7 +18,9 @@ enum library {
     SDBUS = HD_BUS_SYSTEMD,
     RESOLVER,
     QXCB,
-    LIBC_RESOLVER
+    LIBC_RESOLVER,
+    QCLIPBOARD,
+    QMIME
 };
 
 /* For each library: the reply in words for the user, and the name of the library's thread that reads the
@@ -32,6 +36,8 @@ static const struct {
     [RESOLVER] = {"DNS", ""},
     [LIBC_RESOLVER] = {"DNS", ""},
     [QXCB] = {"a reply of the X server", "QXcbEventQueue"},
+    [QCLIPBOARD] = {"the clipboard's owner", ""},
+    [QMIME] = {"the owner of the data", ""}, /* of the clipboard, or of what the user drags */
 };
 
 /* The functions that wait for a reply. All are exported, because Hangdog reads names from the process's
@@ -64,6 +70,15 @@ static const struct {
     X("_ZN22QDBusAbstractInterface20callWithArgumentListEN5QDBus8CallModeERK7QStringRK5QListI8QVariantE", \
       "QDBusAbstractInterface::callWithArgumentList", QDBUS) \
     X("_ZNK15QDBusConnection4callERK12QDBusMessageN5QDBus8CallModeEi", "QDBusConnection::call", QDBUS) \
+    X("_ZNK10QClipboard4textENS_4ModeE", "QClipboard::text", QCLIPBOARD) \
+    X("_ZNK10QClipboard4textER7QStringNS_4ModeE", "QClipboard::text", QCLIPBOARD) \
+    X("_ZNK10QClipboard5imageENS_4ModeE", "QClipboard::image", QCLIPBOARD) \
+    X("_ZNK10QClipboard6pixmapENS_4ModeE", "QClipboard::pixmap", QCLIPBOARD) \
+    X("_ZNK10QClipboard8mimeDataENS_4ModeE", "QClipboard::mimeData", QCLIPBOARD) \
+    X("_ZNK17QInternalMimeData12retrieveDataERK7QStringN8QVariant4TypeE", "QMimeData::retrieveData", QMIME) \
+    X("_ZNK17QInternalMimeData12retrieveDataERK7QString9QMetaType", "QMimeData::retrieveData", QMIME) \
+    X("_ZNK17QInternalMimeData7formatsEv", "QMimeData::formats", QMIME) \
+    X("_ZNK17QInternalMimeData9hasFormatERK7QString", "QMimeData::hasFormat", QMIME) \
     X("dbus_connection_send_with_reply_and_block", "", LIBDBUS) \
     X("dbus_pending_call_block", "", LIBDBUS) \
     X("sd_bus_call", "", SDBUS) \
@@ -170,6 +185,11 @@ const char *hd_reply_find(struct hd_functions *known, struct hd_modules *m, cons
         outermost = at >= 0 ? i : outermost;
     }
     enum library library = (enum library)library_of[found];
+    for (uint32_t next = i; library == QMIME && next < count && next < i + MIME_FRAMES; next++) {
+        int at = hd_functions_at(known, m, symbols, frames[next].start);
+        found = at >= 0 && library_of[at] == QCLIPBOARD ? at : found;
+    }
+    library = (enum library)library_of[found];
     if (!fits(library, hd_evidence_fd_kind(out))) {
         return NULL;
     }
