@@ -73,11 +73,29 @@ static void say_without_owner(FILE *out, const struct hd_lock_seen *lock, const 
     }
 }
 
+/* Prints what `say` writes, behind its first `skip` bytes. */
+static void say_text(FILE *out, const char *skip, const struct hd_probe *e,
+                     void (*say)(struct hd_text *t, const struct hd_probe *p)) {
+    char text[192];
+    struct hd_text t;
+    hd_text_init(&t, text, sizeof text);
+    say(&t, e);
+    fputs(text + strlen(skip), out);
+}
+
+static void say_holder(struct hd_text *t, const struct hd_probe *p) {
+    hd_sentence_party(t, " held by ", p, HD_PARTY_HOLDER);
+}
+
 static void say_lock(FILE *out, const json_t *report, const struct live_threads *t, size_t i) {
     const struct hd_probe *e = &t->wait[i].probe;
     const struct hd_lock_seen *lock = hd_evidence_lock(e);
-    if (lock->address == 0 && lock->kind == HD_LOCK_UNKNOWN) {
+    if (lock->kind == HD_LOCK_DATABASE) {
+        fputs("waits", out);
+        say_text(out, "waited", e, hd_sentence_database);
+    } else if (lock->address == 0 && lock->kind == HD_LOCK_UNKNOWN) {
         fprintf(out, "waits for a lock of %s", e->evidence.name[0] != '\0' ? e->evidence.name : "a file");
+        say_text(out, "", e, say_holder);
     } else if (!hd_thread_id_is_none(lock->joined)) {
         fputs("waits for the end of thread ", out);
         say_owner(out, report, t, hd_thread_id_tid(lock->joined));
@@ -129,6 +147,9 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
     const char *object = object_word(e);
     if (kind == HD_CAUSE_CHILD) {
         say_child(out, e, call);
+    } else if (kind == HD_CAUSE_OUTPUT) {
+        fputs("waits", out);
+        say_text(out, "waited", e, hd_sentence_output);
     } else if (kind == HD_CAUSE_GC) {
         fputs("waits for V8's garbage collector", out);
     } else if (kind == HD_CAUSE_PAGE_FAULT) {

@@ -17,6 +17,16 @@ enum hd_pressure {
     HD_PRESSURES
 };
 
+/* The result of the last search in /proc, which was for the blocked call of one thread. A search may take 20
+ * ms of CPU time, so samples of the same call do not repeat it. */
+struct hd_found_party {
+    uint64_t until_ns; /* valid until then (CLOCK_MONOTONIC) */
+    uint64_t object;   /* the inode that the call works on; 0: a database */
+    int tid;
+    struct hd_evidence evidence;
+    struct hd_party_seen party;
+};
+
 /* There is one context for each process that Hangdog reads. Only one thread uses a context. */
 struct hd_probe_context {
     int proc_fd; /* descriptor of the process's folder in /proc */
@@ -39,6 +49,7 @@ struct hd_probe_context {
      * hd_probe_context_init opens all these files. For another process, hd_probe_context_init_other opens
      * only the file of throttled_fd. */
     int throttled_fd, pressure_fd[HD_PRESSURES], memory_used_fd, memory_limit_fd;
+    struct hd_found_party found_party;
 };
 
 #endif

@@ -75,7 +75,8 @@ static void say_starved(struct hd_text *t, const struct said *c) {
 /* ---- lock, gil ---------------------------------------------------------------------------------- */
 
 static bool waits_for_lock(const struct blocked *b) {
-    return b->wait == HD_WAIT_LOCK && !b->reply;
+    bool database = hd_evidence_lock(b->probe)->kind == HD_LOCK_DATABASE; /* SQLite sleeps between tries */
+    return (b->wait == HD_WAIT_LOCK || database) && !b->reply;
 }
 
 static bool waits_for_gil(const struct blocked *b) {
@@ -212,12 +213,26 @@ static void say_ui(struct hd_text *t, const struct said *c) {
     }
 }
 
+/* ---- output ------------------------------------------------------------------------------------- */
+
+static bool waits_for_reader(const struct blocked *b) {
+    return b->probe->party.role == HD_PARTY_READER;
+}
+
+/* Writes, for example, "waited for less (4711), which does not read a pipe, in write". */
+static void say_output(struct hd_text *t, const struct said *c) {
+    hd_sentence_output(t, c->probe);
+}
+
 /* ---- child -------------------------------------------------------------------------------------- */
 
 /* A local socket counts as a connection to a child if the socket's other end has no name, because a
  * service's end has a name. */
 static bool waits_for_child(const struct blocked *b) {
     const struct hd_child_seen *child = &b->probe->child;
+    if (waits_for_reader(b) && b->probe->party.pid != 0 && b->probe->party.pid != child->pid) {
+        return false; /* another process has the other end */
+    }
     bool named = b->probe->peer.name[0] != '\0';
     bool socket_of_child = b->fd == HD_FD_UNIX && !named;
     switch (b->wait) {
@@ -256,6 +271,9 @@ static void say_child(struct hd_text *t, const struct said *c) {
             hd_text_str(t, ")");
         }
     }
+    bool reads =
+        c->probe->party.role == HD_PARTY_READER && c->probe->party.pid == child->pid && child->pid > 0;
+    hd_text_str(t, reads ? ", which does not read," : "");
     hd_sentence_call(t, " in ", c->probe);
 }
 
@@ -303,6 +321,7 @@ static void say_unknown(struct hd_text *t, const struct said *c) {
     ROW(DISK,       waits_for_disk,        no_code,               say_disk) \
     ROW(UI,         waits_for_display,     runs_toolkit,          say_ui) \
     ROW(CHILD,      waits_for_child,       no_code,               say_child) \
+    ROW(OUTPUT,     waits_for_reader,      no_code,               say_output) \
     ROW(NETWORK,    waits_for_network,     no_code,               say_network) \
     ROW(SLEEP,      waits_for_time,        no_code,               say_sleep) \
     ROW(UNKNOWN,    never,                 no_code,               say_unknown)

@@ -113,3 +113,32 @@ void hd_sentence_peer(struct hd_text *t, const struct hd_probe *p) {
         hd_sentence_object(t, " on ", p);
     }
 }
+
+static void say_terminal(struct hd_text *t, const struct hd_probe *p) {
+    const char *name = p->evidence.name;
+    hd_text_str(t, "waited for the terminal");
+    hd_text_str(t, name[0] != '\0' ? " " : "");
+    hd_sentence_field(t, name, sizeof p->evidence.name);
+    hd_sentence_party(t, " of ", p, HD_PARTY_READER);
+    hd_text_str(t, " to take output");
+    hd_sentence_call(t, " in ", p);
+}
+
+void hd_sentence_output(struct hd_text *t, const struct hd_probe *p) {
+    enum hd_fd_kind kind = hd_evidence_fd_kind(p);
+    bool named = kind == HD_FD_UNIX && p->peer.name[0] != '\0';
+    if (kind == HD_FD_TTY) {
+        say_terminal(t, p);
+        return;
+    }
+    if (hd_sentence_party(t, "waited for ", p, HD_PARTY_READER)) {
+        hd_text_str(t, ", which does not read ");
+        hd_text_str(t, named ? "the socket " : descriptor_name(kind));
+    } else {
+        hd_text_str(t, named ? "waited for the reader of the socket " : "waited for the reader of ");
+        hd_text_str(t, named ? "" : descriptor_name(kind));
+    }
+    hd_sentence_field(t, named ? p->peer.name : "", sizeof p->peer.name);
+    hd_text_str(t, p->party.pid != 0 ? "," : "");
+    hd_sentence_call(t, " in ", p);
+}

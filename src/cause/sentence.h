@@ -39,6 +39,13 @@ void hd_sentence_reply(struct hd_text *t, const char *verb, const struct hd_prob
  * appends, for example, "waited for the service bus in poll". */
 void hd_sentence_peer(struct hd_text *t, const struct hd_probe *p);
 
+/* Appends, for example, "waited for less (4711), which does not read a pipe, in write", or "waited for the
+ * terminal pts/3 of tmux: server (812) to take output in write". */
+void hd_sentence_output(struct hd_text *t, const struct hd_probe *p);
+
+/* Appends, for example, "waited for a lock of app.db held by python3 (4711)". */
+void hd_sentence_database(struct hd_text *t, const struct hd_probe *p);
+
 /* Appends, for example, "waited for a mutex held by thread 9131". `several`: true if the thread also waited
  * for other locks, in a part of the cause's time. */
 void hd_sentence_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_cause_best *best,

@@ -54,11 +54,21 @@ static void say_owner(struct hd_text *t, const struct hd_cause_sums *s, bool sev
     }
 }
 
+void hd_sentence_database(struct hd_text *t, const struct hd_probe *p) {
+    bool named = p->evidence.name[0] != '\0';
+    hd_text_str(t, named ? "waited for a lock of " : "waited for ");
+    hd_sentence_field(t, named ? p->evidence.name : hd_words_lock_name(HD_LOCK_DATABASE),
+                      sizeof p->evidence.name);
+    hd_sentence_party(t, " held by ", p, HD_PARTY_HOLDER);
+}
+
 void hd_sentence_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_cause_best *best,
                       bool several) {
     const struct hd_probe *p = &best->probe;
     const struct hd_lock_seen *lock = hd_evidence_lock(p);
-    if (lock->address == 0 && lock->kind == HD_LOCK_UNKNOWN) {
+    if (lock->kind == HD_LOCK_DATABASE) {
+        hd_sentence_database(t, p);
+    } else if (lock->address == 0 && lock->kind == HD_LOCK_UNKNOWN) {
         hd_text_str(t, "waited for a file lock");
         hd_sentence_call(t, " in ", p);
         hd_sentence_object(t, " on ", p);

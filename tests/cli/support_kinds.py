@@ -16,6 +16,7 @@ import typing
 from concurrent.futures import ThreadPoolExecutor
 
 from support_run import BUILD, HANGDOG, PATIENCE, environment, wait_until
+from support_sentences import PIPE, SENTENCES
 
 LINES = 12  # of a report on the page
 PYTHON = "/usr/bin/python3"
@@ -56,11 +57,12 @@ loop.run()
 
 
 class Shown(typing.NamedTuple):
-    group: str  # kind or cause
+    group: str  # kind, cause or sentence
     name: str
     test: str  # of the scenario
     command: str  # as the page has it
     start: typing.Optional[typing.Callable]  # in a folder: what is printed, and the report; None: no program can show it
+    says: str = ""  # of a sentence: fits it
 
 
 # ---- the ways to a report ----------------------------------------------------------------------------------------
@@ -200,6 +202,8 @@ EVERY = [
     Shown("cause", "starved", "tests/cli/test_starved.py`: `test_who_computes_on_a_loaded_cpu_is_starved",
           KINDS + "starved", linked("starved")),
     Shown("cause", "ui", "tests/real/test_display.py", RUN + "python3, which lays out text by Pango", lays_out_text),
+    Shown("cause", "output", "tests/unit/test_probe_blocked.c", RUN + "python3, which prints to a process that does not read",
+          watched(PYTHON, "-c", PIPE)),
     Shown("cause", "gil", "tests/real/test_asyncio.py`: `test_the_interpreters_lock_is_told_and_no_other_one_as_that",
           RUN + "python3, a thread of which sums up a range in one call", watched(PYTHON, "-c", GIL)),
     Shown("cause", "gc", "tests/real/test_python_versions.py", RUN + "python3, which calls gc.collect()",
@@ -208,7 +212,14 @@ EVERY = [
 ]
 
 
+EVERY += [Shown("sentence", one.name, "tests/cli/test_kinds.py", RUN + one.command,
+                watched(PYTHON, "-c", one.program), one.says) for one in SENTENCES]
+
+
 def told_by(shown, report):
+    if shown.group == "sentence":
+        said = report.get("cause", {}).get("detail", "")
+        return shown.name if re.search(shown.says, said) else said
     return report["kind"] if shown.group == "kind" else report["cause"]["kind"]
 
 
@@ -246,6 +257,8 @@ PLACEHOLDERS = (
     (r"\b\d\d:\d\d:\d\d\b", "TIME"),
     (r"\[\d+\]", "[PID]"),
     (r"\b(thread|pid|child) \d+\b", r"\1 PID"),
+    (r"(?m)(?<= )\(\d+\)(?=[ ,]|$)", "(PID)"),
+    (r"\bpts/\d+", "pts/NUMBER"),
     (r"(?m)^(  deadlock: |deadlock: )[\d >-]+$", r"\1PID -> PID -> PID"),
     (r"(?<=127\.0\.0\.1:)\d+", "PORT"),
     (r"0x[0-9a-f]+", "ADDRESS"),

@@ -102,7 +102,7 @@ static void of_two_descriptors_the_file_is_waited_for_without_regard_to_signals(
     assert_string_equal(cause_of(HD_RUN_UNINTERRUPTIBLE, SYS_sendfile, socket, file, 0), "disk");
     assert_string_equal(probe.evidence.name, "unit-probe");
     assert_int_equal(probe.evidence.descriptor.inode, 0);
-    assert_string_equal(cause_blocked(SYS_sendfile, socket, file, 0), "network");
+    assert_string_equal(cause_blocked(SYS_sendfile, socket, file, 0), "output");
     assert_string_equal(probe.evidence.name, "");
     assert_true(probe.evidence.descriptor.inode != 0);
     cause_blocked(SYS_splice, file, 0, (uint64_t)pipes[1]);

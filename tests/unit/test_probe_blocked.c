@@ -145,7 +145,7 @@ static void who_gives_a_pipe_to_a_full_socket_waits_for_the_sockets_peer(void **
     }
     assert_string_equal(given, "network");
     assert_int_equal(given_to, HD_FD_UNIX);
-    assert_string_equal(written, "unknown");
+    assert_string_equal(written, "output");
     assert_int_equal(written_to, HD_FD_PIPE);
     assert_int_equal(unread, HD_FD_PIPE);
 }

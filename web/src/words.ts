@@ -32,6 +32,7 @@ export const CAUSES: Record<string, { label: string; lane: string }> = {
   'page-fault': { label: 'waited for memory from disk', lane: 'disk' },
   starved: { label: 'no CPU was free', lane: 'starved' },
   ui: { label: 'waited for the display', lane: 'network' },
+  output: { label: 'waited for a reader', lane: 'network' },
   gil: { label: 'waited for Python\'s GIL', lane: '' },
   gc: { label: 'collected garbage', lane: '' },
   unknown: { label: 'not known', lane: '' },

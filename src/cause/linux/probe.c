@@ -12,12 +12,15 @@
 
 #include "base/text.h"
 #include "cause/linux/child.h"
+#include "cause/linux/database.h"
 #include "cause/linux/descriptor.h"
 #include "cause/linux/descriptor_set.h"
 #include "cause/linux/file.h"
+#include "cause/linux/file_lock.h"
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
 #include "cause/linux/mount.h"
+#include "cause/linux/output.h"
 #include "cause/linux/peer.h"
 #include "cause/linux/reply_thread.h"
 #include "cause/pressure.h"
@@ -112,6 +115,7 @@ static void find_process(const struct sample *s, struct hd_probe *out) {
     if (out->child.pid > 0) {
         hd_child_name(s->ctx, out->child.pid, out->child.name);
     }
+    hd_output_find(s->ctx, s->tid, s->capture, out);
 }
 
 /* ---- each class of call ------------------------------------------------------------------------- */
@@ -141,8 +145,7 @@ static void find_terminal_user(const struct sample *s, struct hd_probe *out) {
     }
 }
 
-/* Fills out->evidence for a thread that is blocked on a futex or on a file lock. The owner of a file lock
- * stays unknown, because it is most often another process. */
+/* Fills out->evidence for a thread that is blocked on a futex or on a file lock. */
 static void find_lock(const struct sample *s, struct hd_probe *out) {
     const struct hd_capture *c = s->capture;
     if (c->syscall_nr == SYS_futex) {
@@ -154,6 +157,7 @@ static void find_lock(const struct sample *s, struct hd_probe *out) {
         find_reply(s, out);
     } else if (c->syscall_nr == SYS_flock || c->syscall_nr == SYS_fcntl) {
         hd_descriptor_find(s->ctx->proc_fd, s->tid, (int)c->syscall_args[0], &out->evidence);
+        hd_file_lock_find(s->ctx, s->tid, c, out);
     }
     find_terminal_user(s, out);
 }
@@ -190,6 +194,8 @@ void hd_probe_read(struct hd_probe_context *ctx, hd_thread_id thread, const stru
         }
         break;
     case HD_WAIT_TIME:
+        hd_database_find(ctx, tid, c, frames, count, out);
+        return;
     case HD_WAIT_OTHER:
         return;
     case HD_WAIT_SIGNAL:

@@ -28,6 +28,7 @@ struct hd_proc_stat hd_proc_stat_parse(const char *text) {
         }
         p.parent = field == 4 ? value : p.parent;
         p.group = field == 5 ? value : p.group;
+        p.session = field == 6 ? value : p.session;
         p.terminal = field == 7 ? value : p.terminal;
         p.terminal_group = field == 8 ? value : p.terminal_group;
         p.flags = field == 9 ? value : p.flags;

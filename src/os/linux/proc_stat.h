@@ -13,7 +13,7 @@ struct hd_proc_stat {
     /* The CPU time of the thread or process in clock ticks, in user mode and in the kernel. */
     uint64_t ticks_outside, ticks_inside;
     uint64_t flags, major_faults;
-    uint64_t parent, group, terminal, terminal_group;
+    uint64_t parent, group, session, terminal, terminal_group;
     uint64_t started_boot_ns; /* when the thread or process started (CLOCK_BOOTTIME), in steps of 10 ms */
 };
 
