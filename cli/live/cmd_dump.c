@@ -30,7 +30,7 @@ static const struct command_option dump_options[] = {
     {.name = "running",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, running),
-     .help = "stop each running thread for a copy of its stack (ptrace)"},
+     .help = "where the kernel gives no samples: stop each running thread for a copy of its stack (ptrace)"},
     {.name = "json",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, json),
@@ -49,11 +49,13 @@ const struct command command_dump = {
     .usage = "[OPTIONS] PID|NAME",
     .example = {{"dump 4711", "why does this process not answer now?"},
                 {"dump redis-server", "the one process of that name"},
-                {"dump --running 4711", "also what a thread on a CPU runs"}},
+                {"dump --all-frames 4711", "also the frames of runtimes and libraries"}},
     .description =
         "The process needs no preparation. It is not stopped, not signalled and not traced: a thread that waits is read "
-        "where it is. A thread that runs has no stack; its line has its share of a CPU. "
-        "With --running it is stopped for some 50 us, and the pause is printed.\n\n"
+        "where it is. The line of a waiting thread has the time since the thread last ran: it is in its call for so long, or longer. "
+        "A thread that runs is read by a sample of the kernel (perf_event_open), and has its share of a CPU. "
+        "Where kernel.perf_event_paranoid forbids samples, it has no stack: "
+        "with --running it is stopped for some 50 us, and the pause is printed.\n\n"
         "A name is that of the program, or of the script that it runs. Processes of another user, and where "
         "kernel.yama.ptrace_scope is not 0 all processes, need root.\n\n",
     .environment = "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n",

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/libexec.h"
+#include "cli/live/last_ran.h"
 #include "cli/live/module_file.h"
 #include "cli/live/waits.h"
 #include "cli/reader/symbolicate.h"
@@ -75,6 +76,28 @@ static json_t *write_and_read(const struct hd_report *r) {
     return report;
 }
 
+/* Adds for how long each blocked thread has not run. */
+static void add_times(json_t *report, const struct live_threads *t) {
+    json_t *threads = json_object_get(report, "threads");
+    struct last_ran *item = calloc(t->count + 1, sizeof *item);
+    if (item == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        const struct hd_thread_record *r = &t->record[i];
+        bool blocked = r->error == 0 && (r->state == HD_RUN_BLOCKED || r->state == HD_RUN_UNINTERRUPTIBLE);
+        item[i].tid = blocked ? hd_thread_id_tid(r->thread) : 0;
+    }
+    last_ran_read(t->process->proc_fd, item, t->count);
+    for (size_t i = 0; i < t->count; i++) {
+        if (item[i].still_ns != 0) {
+            json_object_set_new(json_array_get(threads, i), "for_ns",
+                                json_integer((json_int_t)item[i].still_ns));
+        }
+    }
+    free(item);
+}
+
 json_t *live_report(const struct live_threads *t) {
     struct hd_app app;
     struct utsname system = {0};
@@ -99,12 +122,15 @@ json_t *live_report(const struct live_threads *t) {
                           .thread_count = (int)t->count,
                           .threads = t->record,
                           .thread_records = (uint32_t)t->count,
+                          .threads_left_out = (uint32_t)t->own,
                           .thread_frames = t->frame,
                           .modules = t->modules,
                           .scripts = t->scripts,
                           .monitor = &cost};
     hd_uuid_make(r.id, r.started_wall_ns);
-    return write_and_read(&r);
+    json_t *report = write_and_read(&r);
+    add_times(report, t);
+    return report;
 }
 
 struct symbolizer *live_symbolizer(const struct live_threads *t, bool debuginfod) {

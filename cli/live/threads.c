@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads a blocked thread in place. Tries a running thread again for a tenth of a second, and then shows only
- * its use of a CPU.
+ * Reads a blocked thread in place. Tries a running thread again for a tenth of a second, and then reads it by
+ * a sample of the kernel. Without the right to samples only its use of a CPU and its script are known.
  */
 #include "cli/live/threads.h"
 
@@ -12,6 +12,8 @@
 #include "capture/capture.h"
 #include "cause/probe.h"
 #include "cli/live/module_tables.h"
+#include "cli/live/own_threads.h"
+#include "cli/live/sampled.h"
 #include "cli/live/stopped.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_status.h"
@@ -23,6 +25,7 @@
 #define BETWEEN_NS (2 * HD_NS_PER_MS)
 #define STACK_ROOM (16u << 20)    /* of one thread; more is not read */
 #define STOPPED_ROOM (256u << 10) /* of one that is stopped for it: some 20 us */
+#define SAMPLES_NS (10 * LOOK_NS) /* for all running threads to get a CPU, LOOK_NS for one */
 #define FRAMES_PER_THREAD 2048u
 #define MIXED_PER_THREAD 3072u /* with the functions of scripts among them */
 #define THREADS_MAX 100000u
@@ -33,6 +36,7 @@ struct live_reading {
     struct hd_probe_context probe;
     uint8_t *stack;
     bool stop, begun;
+    bool is_watched; /* has threads of Hangdog */
     struct hd_frame frames[MIXED_PER_THREAD];
 };
 
@@ -107,6 +111,18 @@ static int list_threads(struct live_threads *t) {
 
 /* ---- one thread ------------------------------------------------------------------------------- */
 
+static int add_frames(struct live_threads *t, struct hd_thread_record *record, const struct hd_frame *frames,
+                      uint32_t count) {
+    int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
+    if (rc == 0) {
+        memcpy(t->frame + t->frames, frames, count * sizeof *t->frame);
+        record->first = (uint32_t)t->frames;
+        record->count = (uint16_t)count;
+        t->frames += count;
+    }
+    return rc;
+}
+
 static int keep_frames(struct live_reading *r, struct hd_thread_record *record, const struct hd_capture *c) {
     struct live_threads *t = r->t;
     struct hd_walk walk;
@@ -131,17 +147,9 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
             owner == 0 || t->process->own_pid == t->process->pid ? owner : thread_called(t, owner));
     }
     record->waits_for = hd_evidence_awaited_thread(probe);
-    int rc = grow((void **)&t->frame, &t->frames_room, t->frames + count, sizeof *t->frame);
-    if (rc != 0) {
-        return rc;
-    }
-    memcpy(t->frame + t->frames, r->frames, count * sizeof *t->frame);
-    record->first = (uint32_t)t->frames;
-    record->count = (uint16_t)count;
     record->cut = walk.cut;
     record->stop = c->truncated && walk.stop == HD_STOP_UNREADABLE ? HD_STOP_LIMIT : walk.stop;
-    t->frames += count;
-    return 0;
+    return add_frames(t, record, r->frames, count);
 }
 
 /* The first copy is short, as nearly all stacks are. */
@@ -195,13 +203,14 @@ static int read_thread(struct live_reading *r, size_t i) {
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-/* Tries running threads again until all are read, or the time is over. */
+/* Tries running threads again until all are read, or the time is over. Each running thread is seen for all of
+ * that time: the kernel counts a running thread's CPU time only at its ticks. */
 static int read_all(struct live_reading *r) {
     struct live_threads *t = r->t;
+    uint64_t since_ns = 0;
     int rc = 0;
     for (bool again = true; again && rc == 0;) {
-        uint64_t now_ns = hd_os_now_ns();
-        bool last = now_ns - t->began_ns > LOOK_NS;
+        bool last = since_ns != 0 && hd_os_now_ns() - since_ns > LOOK_NS;
         again = false;
         for (size_t i = 0; i < t->count && rc == 0; i++) {
             if (t->record[i].error == EAGAIN) {
@@ -210,6 +219,7 @@ static int read_all(struct live_reading *r) {
                 rc = rc == -EAGAIN ? 0 : rc;
             }
         }
+        since_ns = since_ns != 0 ? since_ns : hd_os_now_ns();
         again = again && !last;
         if (again) {
             hd_os_nap(BETWEEN_NS);
@@ -218,27 +228,71 @@ static int read_all(struct live_reading *r) {
     return rc;
 }
 
-/* What still runs. 0, or there is no memory. */
-static int stop_threads(struct live_reading *r) {
+/* The Python functions of a running thread, from the interpreter's memory. */
+static int keep_script(struct live_reading *r, struct hd_thread_record *record) {
+    uint32_t count =
+        hd_scripts_running(r->t->scripts, live_threads_own_number(r->t, hd_thread_id_tid(record->thread)),
+                           r->frames, FRAMES_PER_THREAD);
+    if (count == 0) {
+        return 0;
+    }
+    record->error = 0;
+    record->stop = HD_STOP_UNREADABLE;
+    return add_frames(r->t, record, r->frames, count);
+}
+
+/* Copies the stack of a running thread. 0 or a negative errno value. */
+static int capture_running(struct live_reading *r, int tid, uint64_t until_ns, struct hd_capture *c) {
     struct live_threads *t = r->t;
+    uint64_t pause_ns = 0;
+    int rc = sampled_capture(tid, until_ns, r->stack, c);
+    if (rc != 0 && r->stop) {
+        rc = stopped_capture(t->process->pid, tid, r->stack, STOPPED_ROOM, c, &pause_ns);
+    }
+    t->pause_total_ns += pause_ns;
+    t->pause_max_ns = pause_ns > t->pause_max_ns ? pause_ns : t->pause_max_ns;
+    return rc;
+}
+
+/* What still runs. 0, or there is no memory. */
+static int read_running(struct live_reading *r) {
+    struct live_threads *t = r->t;
+    uint64_t end_ns = hd_os_now_ns() + SAMPLES_NS;
     int rc = 0;
     for (size_t i = 0; i < t->count && rc == 0; i++) {
         struct hd_capture c = {.stack = NULL};
-        uint64_t pause_ns;
         struct hd_thread_record *record = &t->record[i];
+        uint64_t until_ns = hd_os_now_ns() + LOOK_NS;
         if (record->error != EAGAIN) {
             continue;
         }
-        record->error = (int16_t)-stopped_capture(t->process->pid, hd_thread_id_tid(record->thread), r->stack,
-                                                  STOPPED_ROOM, &c, &pause_ns);
-        t->pause_total_ns += pause_ns;
-        t->pause_max_ns = pause_ns > t->pause_max_ns ? pause_ns : t->pause_max_ns;
-        if (record->error == 0) {
+        int error =
+            capture_running(r, hd_thread_id_tid(record->thread), until_ns < end_ns ? until_ns : end_ns, &c);
+        if (error == 0) {
+            record->error = 0;
             record->way = c.way;
             rc = keep_frames(r, record, &c);
+        } else {
+            record->error = r->stop ? (int16_t)-error : EAGAIN;
+            rc = keep_script(r, record);
         }
     }
     return rc;
+}
+
+/* Takes Hangdog's own threads out of the list. Before any thread is read. */
+static void leave_out_own(struct live_reading *r) {
+    struct live_threads *t = r->t;
+    size_t count = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        bool own = own_thread_name(t->record[i].name);
+        r->is_watched = r->is_watched || (own && own_threads_are_in(t->process));
+        if (!own || !r->is_watched) {
+            t->record[count++] = t->record[i];
+        }
+    }
+    t->own = t->count - count;
+    t->count = count;
 }
 
 /* The modules are others than at the last time, or it is the first time. */
@@ -291,9 +345,10 @@ static int read_with(struct live_reading *r) {
     for (size_t i = 0; i < t->count; i++) {
         read_name(t, &t->record[i]);
     }
+    leave_out_own(r);
     rc = read_all(r);
-    if (rc == 0 && r->stop) {
-        rc = stop_threads(r);
+    if (rc == 0) {
+        rc = read_running(r);
     }
     hd_capture_files_close();
     return rc;

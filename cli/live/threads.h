@@ -20,6 +20,7 @@ struct live_threads {
     struct hd_modules *modules;
     struct hd_scripts *scripts;
     size_t count, room;
+    size_t own;                      /* threads of Hangdog, which are not among them */
     struct hd_thread_record *record; /* as a report has them */
     struct live_wait {
         struct hd_probe probe;
@@ -32,8 +33,8 @@ struct live_threads {
     uint64_t pause_total_ns, pause_max_ns; /* for which threads stood still */
 };
 
-/* Reads all of them. `stop`: those that run are stopped, each for one copy. 0 or a negative errno value; free
- * it in both cases. */
+/* Reads all of them. `stop`: those that run and of which the kernel gives no sample are stopped, each for one
+ * copy. 0 or a negative errno value; free it in both cases. */
 int live_threads_read(struct live_threads *t, const struct live_process *p, bool stop);
 /* Reads the threads again, after live_threads_read, with the same results. Takes a fraction of the time,
  * since data about modules stays while the process has the same modules. */

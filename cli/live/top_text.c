@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/live/dump_text.h"
+#include "cli/live/thread_text.h"
 #include "cli/render/render_parts.h"
 
 #define LOOPS_SHOWN 4
@@ -52,7 +53,7 @@ static char *state_of(const struct top_look *l, const struct top_thread *t) {
     if (out == NULL) {
         return NULL;
     }
-    dump_text_state(out, thread_of(l, t), true);
+    thread_text_state(out, thread_of(l, t));
     return fclose(out) == 0 ? text : NULL;
 }
 
@@ -96,7 +97,7 @@ static void stack_lines(struct top_page *lines, const struct top_look *l, const 
                      l->process->pid);
         return;
     }
-    dump_text_stack(out, l->report, stack, &o, &hidden);
+    thread_text_stack(out, l->report, stack, &o, &hidden);
     if (fclose(out) == 0) {
         top_page_add_lines(lines, text);
     }

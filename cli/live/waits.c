@@ -105,6 +105,8 @@ static void say_lock(FILE *out, const json_t *report, const struct live_threads 
                                                          : "a read-write lock held for writing";
         fprintf(out, "waits for %s by thread ", what);
         say_owner(out, report, t, hd_thread_id_tid(lock->owner));
+    } else if (lock->gil) {
+        fputs("waits for Python's GIL", out);
     } else {
         say_without_owner(out, lock, frames_of(thread_of(report, hd_thread_id_tid(t->record[i].thread))));
     }
@@ -192,7 +194,7 @@ static char *detail_of(const json_t *report, const struct live_threads *t, size_
     if (out == NULL) {
         return NULL;
     }
-    if (kind == HD_CAUSE_LOCK) {
+    if (kind == HD_CAUSE_LOCK || kind == HD_CAUSE_GIL) {
         say_lock(out, report, t, i);
     } else {
         say_wait(out, e, kind, call);

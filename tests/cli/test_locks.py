@@ -204,9 +204,9 @@ class Locks(unittest.TestCase):
 
     def test_a_dump_names_kind_and_owner(self):
         expected = {"wrlock": r'waits for a read-write lock held for writing by thread \d+ "db-writer", which is in compact_log \(',
-                    "readers": "waits for a read-write lock held for reading by 1 thread\n", "sem": "waits for a semaphore\n",
-                    "file": r'by thread \d+ "db-writer", which is in writer \(locks\.c:\d+\), in open(at)? of journal\.db\n',
-                    "timedcond": "waits for a condition variable\n", "barrier": "waits for a barrier\n"}
+                    "readers": "waits for a read-write lock held for reading by 1 thread[\n,]", "sem": "waits for a semaphore[\n,]",
+                    "file": r'by thread \d+ "db-writer", which is in writer \(locks\.c:\d+\), in open(at)? of journal\.db[\n;]',
+                    "timedcond": "waits for a condition variable[\n,]", "barrier": "waits for a barrier[\n,]"}
         journal = os.path.join(self.folder, "journal.db")
         os.mkfifo(journal)  # no process writes to it
         for mode, words in expected.items():

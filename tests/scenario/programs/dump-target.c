@@ -89,6 +89,11 @@ static void *idler(void *unused) {
     return unused;
 }
 
+static void *named(void *name) {
+    prctl(PR_SET_NAME, name);
+    return idler(NULL);
+}
+
 KEPT static void work(void) {
     for (;;) {
         sum++;
@@ -184,6 +189,12 @@ int main(int argc, char **argv) {
         while (started < count) {
             usleep(1000);
         }
+        ready();
+        idle();
+    } else if (strcmp(mode, "named") == 0) {
+        start(named, "bio_close");
+        start(named, "bio_aof");
+        start(named, "bio_lazy");
         ready();
         idle();
     } else if (strcmp(mode, "spin") == 0) {

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/live/sampled.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+#define PERIOD_NS 50000u /* of the thread's own time until its sample */
+#define RING_BYTES (128u << 10)
+#define STACK_ROOM (SAMPLED_STACK_BYTES / 8 * 8)
+
+/* A register's number in the kernel's sample (asm/perf_regs.h), by its DWARF number; then of sp and pc. */
+#if defined(__x86_64__)
+static const uint8_t kernel_number[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23};
+#define KERNEL_SP 7u
+#define KERNEL_PC 8u
+#define KERNEL_REGISTERS UINT64_C(0xff01ff)
+#elif defined(__aarch64__)
+static const uint8_t kernel_number[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                        16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
+#define KERNEL_SP 31u
+#define KERNEL_PC 32u
+#define KERNEL_REGISTERS UINT64_C(0x1ffffffff)
+#endif
+
+struct sampler {
+    int fd;
+    size_t page;  /* bytes of the kernel's page before the ring */
+    uint8_t *map; /* that page, then the ring */
+};
+
+/* A user without rights gets no samples of the kernel's time. */
+static int open_event(int tid, bool user_only) {
+    struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
+                                .size = sizeof a,
+                                .config = PERF_COUNT_SW_TASK_CLOCK,
+                                .sample_period = PERIOD_NS,
+                                .sample_type =
+                                    PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+                                .disabled = 1,
+                                .exclude_kernel = user_only,
+                                .exclude_hv = 1,
+                                .wakeup_events = 1,
+                                .use_clockid = 1,
+                                .clockid = CLOCK_MONOTONIC,
+                                .sample_regs_user = KERNEL_REGISTERS,
+                                .sample_stack_user = STACK_ROOM};
+    return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int sampler_open(struct sampler *s, int tid) {
+    s->fd = open_event(tid, false);
+    if (s->fd < 0 && (errno == EACCES || errno == EPERM)) {
+        s->fd = open_event(tid, true);
+    }
+    if (s->fd < 0) {
+        return -errno;
+    }
+    s->page = (size_t)sysconf(_SC_PAGESIZE);
+    s->map = mmap(NULL, s->page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+    if (s->map == MAP_FAILED) {
+        int error = -errno;
+        close(s->fd);
+        return error;
+    }
+    return 0;
+}
+
+/* Copies from the ring, which may wrap. */
+static void take(const struct sampler *s, uint64_t *at, void *to, size_t n) {
+    const uint8_t *ring = s->map + s->page;
+    size_t from = *at % RING_BYTES, first = RING_BYTES - from < n ? RING_BYTES - from : n;
+    memcpy(to, ring + from, first);
+    memcpy((uint8_t *)to + first, ring, n - first);
+    *at += n;
+}
+
+/* The kernel writes the mask's registers in the order of their numbers. */
+static void take_registers(const struct sampler *s, uint64_t *at, struct hd_regs *regs) {
+    uint64_t value[64] = {0};
+    for (unsigned i = 0; i < 64; i++) {
+        if ((KERNEL_REGISTERS >> i & 1) != 0) {
+            take(s, at, &value[i], sizeof value[i]);
+        }
+    }
+    for (unsigned i = 0; i < sizeof kernel_number; i++) {
+        regs->r[i] = value[kernel_number[i]];
+        regs->valid |= UINT64_C(1) << i;
+    }
+    regs->sp = value[KERNEL_SP];
+    regs->pc = value[KERNEL_PC];
+}
+
+static int take_sample(const struct sampler *s, uint64_t at, uint8_t *stack, struct hd_capture *c) {
+    uint64_t abi = 0, size = 0, used = 0;
+    take(s, &at, &c->at_ns, sizeof c->at_ns);
+    take(s, &at, &abi, sizeof abi);
+    if (abi != PERF_SAMPLE_REGS_ABI_64) {
+        return -ENOTSUP;
+    }
+    take_registers(s, &at, &c->regs);
+    take(s, &at, &size, sizeof size);
+    if (size != 0 && size <= STACK_ROOM) {
+        take(s, &at, stack, size);
+        take(s, &at, &used, sizeof used);
+    }
+    c->stack = stack;
+    c->stack_addr = c->regs.sp;
+    c->stack_bytes = (uint32_t)(used <= size ? used : 0);
+    c->truncated = used == size;
+    return 0;
+}
+
+/* The first sample in the ring; other records may come before it. */
+static int read_sample(const struct sampler *s, uint8_t *stack, struct hd_capture *c) {
+    const struct perf_event_mmap_page *page = (const void *)s->map;
+    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    struct perf_event_header h;
+    for (uint64_t at = 0; head - at >= sizeof h; at += h.size) {
+        uint64_t body = at;
+        take(s, &body, &h, sizeof h);
+        if (h.type == PERF_RECORD_SAMPLE) {
+            return take_sample(s, body, stack, c);
+        }
+        if (h.size < sizeof h || h.size > head - at) {
+            break;
+        }
+    }
+    return -EAGAIN;
+}
+
+int sampled_capture(int tid, uint64_t until_ns, uint8_t *stack, struct hd_capture *c) {
+    struct sampler s;
+    *c = (struct hd_capture){.at_ns = hd_os_now_ns(),
+                             .syscall_nr = HD_SYSCALL_NONE,
+                             .way = HD_WAY_SAMPLED,
+                             .state = HD_RUN_RUNNING};
+    int rc = sampler_open(&s, tid);
+    if (rc != 0) {
+        return rc;
+    }
+    if (ioctl(s.fd, PERF_EVENT_IOC_REFRESH, 1) != 0) { /* one sample */
+        rc = -errno;
+    } else {
+        uint64_t now_ns = hd_os_now_ns();
+        struct pollfd one = {.fd = s.fd, .events = POLLIN};
+        poll(&one, 1, until_ns > now_ns ? (int)((until_ns - now_ns) / HD_NS_PER_MS) + 1 : 0);
+        rc = read_sample(&s, stack, c);
+    }
+    munmap(s.map, s.page + RING_BYTES);
+    close(s.fd);
+    return rc;
+}
