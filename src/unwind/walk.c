@@ -165,6 +165,7 @@ void hd_unwind(struct hd_unwinder *u, const struct hd_regs *regs, const uint8_t 
     w.trust = HD_TRUST_CONTEXT;
     w.trial = false;
     w.used_scan = false;
+    w.confirmed = false;
     hd_walk_set_frames(&w, max > 1 ? frames : few, max > 1 ? max : 2);
     hd_walk_run(&w);
     if (w.steps > w.max) {

@@ -36,6 +36,7 @@ struct hd_walker {
     uint8_t stop;  /* enum hd_stop */
     bool trial;    /* true: the walk tries a candidate, so it may not start a search of its own */
     bool used_scan;
+    bool confirmed; /* the last search's result is behind a call of the frame's function */
 
     struct hd_frame *frames;
     uint32_t max;  /* at least 2 */

@@ -13,6 +13,7 @@
 
 /* bytes: a call may enter a function behind its first instructions, such as endbr64 */
 #define CALL_SLACK 16u
+#define FUNCTION_BYTES 65536u /* hardly a function is larger */
 
 /* Where the walk from a candidate ends. */
 enum end {
@@ -23,7 +24,7 @@ enum end {
 
 /* How a candidate's return address fits: by the call before that address. */
 enum call {
-    STALE,   /* the call goes to a function of another module: an earlier call left the record */
+    STALE,   /* the call goes to other code: an earlier call left the record */
     OTHER,   /* the call goes to another function of the module */
     UNKNOWN, /* the call may go to the frame's function */
     CONFIRMED
@@ -51,25 +52,34 @@ static enum end try_record(struct hd_walker *w, uint64_t fp) {
     return left_at_top || t.stop == HD_STOP_ROOT ? RAN_OFF : WORTHLESS;
 }
 
+/* True if a call of `target` enters the function at `start`. If no table gives the start, the function begins
+ * shortly below the frame's pc. */
+static bool enters(const struct hd_walker *w, uint64_t start, uint64_t target) {
+    return start != 0 ? target - start < CALL_SLACK : w->regs.pc - target < FUNCTION_BYTES;
+}
+
 /* Checks whether the call before the return address goes to the function at `start`. A direct call to another
  * function is no proof against the record. That function may end in a tail call, or one function may have two
  * parts. Another module's function does so less often. */
 static enum call judge_call(struct hd_walker *w, uint64_t start, uint64_t target) {
     const struct hd_memory *memory = &w->u->modules->memory;
     uint64_t slot, to;
-    if (start == 0 || target == 0) {
+    if (target == 0) {
         return UNKNOWN;
     }
-    if (target - start < CALL_SLACK) {
+    if (enters(w, start, target)) {
         return CONFIRMED;
     }
     if (hd_arch_is_stub(memory, target, &slot)) {
-        return hd_memory_read(memory, slot, &to, sizeof to) && to - start < CALL_SLACK ? CONFIRMED : UNKNOWN;
+        return hd_memory_read(memory, slot, &to, sizeof to) && enters(w, start, to) ? CONFIRMED : UNKNOWN;
     }
-    int here = hd_modules_at(w->u->modules, start), there = hd_modules_at(w->u->modules, target);
+    if (start == 0) {
+        return STALE;
+    }
     if (hd_unwinder_rule(w->u, target)->rule.kind > HD_RULE_FP) {
         return UNKNOWN; /* no table describes it as a function: it may be a stub */
     }
+    int here = hd_modules_at(w->u->modules, start), there = hd_modules_at(w->u->modules, target);
     return here == there ? OTHER : STALE;
 }
 
@@ -116,6 +126,7 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
     }
     if (found == 0) {
         found = ran_off;
+        best = UNKNOWN;
     }
     if (found == 0) {
         return false;
@@ -123,5 +134,6 @@ bool hd_scan(struct hd_walker *w, uint64_t start) {
     w->regs.r[HD_ARCH_FP] = found;
     w->regs.valid |= UINT64_C(1) << HD_ARCH_FP;
     w->used_scan = true;
+    w->confirmed = best == CONFIRMED;
     return true;
 }

@@ -282,7 +282,7 @@ static uint8_t step_undescribed(struct hd_walker *w, enum hd_rule_kind kind) {
         }
     }
     if (hd_scan(w, 0)) {
-        return hd_step_record(w, w->regs.r[HD_ARCH_FP], HD_TRUST_GAP);
+        return hd_step_record(w, w->regs.r[HD_ARCH_FP], w->confirmed ? HD_TRUST_SCAN : HD_TRUST_GAP);
     }
     return HD_STOP_NO_UNWIND_INFORMATION;
 }

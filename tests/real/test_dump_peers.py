@@ -2,9 +2,7 @@
 """hangdog dump beside eu-stack and gdb, in one run: frames of blocked programs, and what each tool does to the program."""
 
 import difflib
-import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -15,6 +13,7 @@ import time
 import unittest
 
 from support_blocked import commands
+from support_peers import eu_stack, ours
 from support_run import BUILD, HANGDOG, PATIENCE, main, wait_until
 
 PROGRAMS_MIN = 16
@@ -37,27 +36,6 @@ def states_of(pid):
         except (FileNotFoundError, ProcessLookupError):
             pass
     return states
-
-
-def ours(pid):
-    """{thread: addresses of its frames, innermost first}; of a script's function the interpreter's frames."""
-    shown = subprocess.run([HANGDOG, "dump", "--json", "--no-symbols", str(pid)], text=True, capture_output=True, check=True,
-                           timeout=PATIENCE).stdout
-    return {thread["tid"]: [int(frame["pc"], 16) for frame in thread["stack"]["frames"] if "language" not in frame]
-            for thread in json.loads(shown)["threads"] if thread["state"] != "running" and "stack" in thread}
-
-
-def eu_stack(pid):
-    found = {}
-    shown = subprocess.run(["eu-stack", "-n", "0", "-p", str(pid)], text=True, capture_output=True, check=False,
-                           timeout=PATIENCE).stdout
-    for line in shown.splitlines():
-        thread, frame = re.match(r"TID (\d+):", line), re.match(r"#\d+ +(0x[0-9a-f]+)", line)
-        if thread:
-            frames = found.setdefault(int(thread[1]), [])
-        elif frame:
-            frames.append(int(frame[1], 16))
-    return found
 
 
 class Stops:

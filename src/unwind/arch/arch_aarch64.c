@@ -28,12 +28,23 @@ bool hd_arch_after_call(const struct hd_memory *memory, uint64_t ra, uint64_t *t
     return (word & 0xfefff000) == 0xd63f0000; /* blr, and its authenticating forms such as blraa */
 }
 
-/* No linker describes the stubs of arm64, so that the walk knows them without this function. */
 bool hd_arch_is_stub(const struct hd_memory *memory, uint64_t code, uint64_t *slot) {
-    (void)memory;
-    (void)code;
+    uint32_t word[2];
     *slot = 0;
-    return false;
+    if (hd_memory_read(memory, code, word, 4) && word[0] == 0xd503245f) { /* bti c */
+        code += 4;
+    }
+    if (!hd_memory_read(memory, code, word, sizeof word)) {
+        return false;
+    }
+    if ((word[0] & 0x9f00001f) != 0x90000010 || /* adrp x16 */
+        (word[1] & 0xffc003ff) != 0xf9400211) { /* ldr x17, [x16, #n] */
+        return false;
+    }
+    uint64_t pages =
+        (uint64_t)((int64_t)((uint64_t)(word[0] >> 5 & 0x7ffff) << 45) >> 43) | (word[0] >> 29 & 3);
+    *slot = (code & ~UINT64_C(4095)) + (pages << 12) + (word[1] >> 10 & 0xfff) * 8;
+    return true;
 }
 
 /* Sets *next to the caller of a function that has not saved x30 yet, or has restored it: x30 has the return

@@ -106,7 +106,13 @@ static int find_module(struct hd_modules *m, uint64_t pc, struct hd_module *out,
         }
     }
     out->header = out->lo;
-    return hd_elf_headers(&m->memory, out);
+    int rc = hd_elf_headers(&m->memory, out);
+    int fd = open(path, O_RDONLY);
+    if (fd >= 0) {
+        hd_elf_eh_frame(fd, out);
+        close(fd);
+    }
+    return rc;
 }
 
 /* Is the instruction at pc a call? */
