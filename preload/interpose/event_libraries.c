@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Libraries that do not wait by poll or similar calls: Tcl waits on a condition variable, SDL polls and
  * sleeps. Here the library's function itself is the wait, and calls inside it do not count. A function that
- * presents a frame is a wait too: it waits for the display, and a game may have no other wait. Watched
- * thread, as in waits.c. In a program without these libraries our names are not visible (event_targets.c).
+ * presents a frame is a wait too: it waits for the display, and a game may have no other wait. A pump
+ * (SDL_PollEvent) only ends a turn: an event filter or a device list that runs in the pump belongs to the
+ * next turn. Watched thread, as in waits.c. In a program without these libraries our names are not visible
+ * (event_targets.c).
  */
 #include <stdint.h>
 
@@ -30,6 +32,16 @@ static void begin(struct hd_waiting *w, int library, bool blocks, const void *ca
     }
     if (w->waits != NULL) { /* calls inside the library's function are not waits */
         atomic_store_explicit(&w->waits->slow_path, true, memory_order_relaxed);
+        w->waits->library = w;
+    }
+}
+
+/* The wait of a pump is over at once. Calls inside the pump still are not waits. */
+static void end_early(struct hd_waiting *w) {
+    if (w->waits != NULL) {
+        hd_wait_end(w);
+        w->over = true;
+        w->waits->library = NULL;
     }
 }
 
@@ -46,7 +58,10 @@ static void end(struct hd_waiting *w, bool frame) {
     }
     uint64_t waited = w->idle ? hd_loop_ticks(t->loop) - w->began : 0;
     atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
-    hd_wait_end(w);
+    t->library = NULL;
+    if (!w->over) {
+        hd_wait_end(w);
+    }
     struct hd_watch *watch = t->watch;
     if (frame && watch != NULL) { /* NULL in a child that was forked during the wait, and is wiped */
         hd_frames_add(&watch->loop, waited);
@@ -57,25 +72,26 @@ static void end(struct hd_waiting *w, bool frame) {
  * result's register, which the caller ignores. */
 typedef long function(const void *, long);
 
-#define FUNCTIONS(WAIT, FRAME)                                           \
-    WAIT(Tcl_WaitForEvent, (const long *first), 0)                       \
-    WAIT(SDL_WaitEvent, (void *first), 0)                                \
-    WAIT(SDL_WaitEventTimeout, (void *first, int ms), ms)                \
-    /* Short waits, in which a game's frame ends and the next begins. */ \
-    WAIT(SDL_PollEvent, (void *first), 0)                                \
-    WAIT(SDL_PumpEvents, (void *first), 0)                               \
-    FRAME(SDL_RenderPresent, (void *first), 0)                           \
-    FRAME(SDL_UpdateWindowSurface, (void *first), 0)                     \
-    FRAME(SDL_GL_SwapWindow, (void *first), 0)                           \
-    FRAME(glfwSwapBuffers, (void *first), 0)                             \
-    FRAME(eglSwapBuffers, (void *first, long surface), surface)          \
-    FRAME(glXSwapBuffers, (void *first, long drawable), drawable)        \
+#define FUNCTIONS(WAIT, FRAME)                                         \
+    WAIT(Tcl_WaitForEvent, (const long *first), 0)                     \
+    WAIT(SDL_WaitEvent, (void *first), 0)                              \
+    WAIT(SDL_WaitEventTimeout, (void *first, int ms), ms)              \
+    /* The pumps, in which a game's frame ends and the next begins. */ \
+    WAIT(SDL_PollEvent, (void *first), 0)                              \
+    WAIT(SDL_PumpEvents, (void *first), 0)                             \
+    FRAME(SDL_RenderPresent, (void *first), 0)                         \
+    FRAME(SDL_UpdateWindowSurface, (void *first), 0)                   \
+    FRAME(SDL_GL_SwapWindow, (void *first), 0)                         \
+    FRAME(glfwSwapBuffers, (void *first), 0)                           \
+    FRAME(eglSwapBuffers, (void *first, long surface), surface)        \
+    FRAME(glXSwapBuffers, (void *first, long drawable), drawable)      \
     FRAME(vkQueuePresentKHR, (void *first, long what), what)
 
 #define NUMBER(name, PARAMETERS, second) NUMBER_##name,
 enum {
     FUNCTIONS(NUMBER, NUMBER) COUNT
 };
+#define FIRST_PUMP NUMBER_SDL_PollEvent
 #define FIRST_FRAME NUMBER_SDL_RenderPresent
 
 #define NAME(name, PARAMETERS, second) #name "\0"
@@ -97,9 +113,13 @@ static __attribute__((noinline)) long call(unsigned which, const void *first, lo
     }
     CALLS_WHEN_UNWOUND;
     w.waits = NULL;
+    w.over = false;
     if (!is_early(which >= FIRST_FRAME)) {
         bool tcl = which == NUMBER_Tcl_WaitForEvent;
         begin(&w, tcl ? TCL : GAME, !tcl || time == NULL || time[0] != 0 || time[1] != 0, caller, frame);
+    }
+    if (which >= FIRST_PUMP && which < FIRST_FRAME) {
+        end_early(&w);
     }
     long result = real(first, second);
     end(&w, which >= FIRST_FRAME);

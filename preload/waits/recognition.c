@@ -30,6 +30,7 @@ void hd_wait_table_forget(struct hd_wait_table *t) {
     atomic_store(&t->order, 0);
     t->last.entry = NULL;
     t->last.caller = NULL;
+    t->library = NULL;
     t->woke_ticks = 0;
 }
 

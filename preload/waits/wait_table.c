@@ -218,8 +218,14 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call
         t = t != NULL ? hd_wait_hooks.first_wait() : NULL;
         watch = t != NULL ? t->watch : NULL;
     }
+    w->inner = false;
     if (watch == NULL || atomic_load_explicit(&t->slow_path, memory_order_relaxed)) {
         w->waits = NULL;
+        if (watch != NULL && blocks && t->library != NULL && t->library->idle) {
+            w->waits = t;
+            w->inner = true;
+            hd_loop_mark(&watch->loop, HANGDOG_BEFORE_WAITING);
+        }
         return;
     }
     uint64_t key = wait_key(call->hash, caller, frame);
@@ -275,6 +281,11 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
     struct hd_wait_entry *entry = w->entry;
     struct hd_loop *loop = &watch->loop;
     uint64_t now;
+    if (w->inner) {
+        /* From here the library handles events, in a turn: it may call an event filter of the program. */
+        hd_loop_mark(loop, HANGDOG_AFTER_WAITING);
+        return;
+    }
     if (!w->blocks) {
         if (w->idle) {
             /* the loop's wait had a zero timeout: one turn ends here, and the next starts */
@@ -300,6 +311,7 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
 }
 
 INSIDE_A_CALL SLOW_PATH void hd_wait_jumped(struct hd_wait_table *t) {
+    t->library = NULL;
     end_slow_path(t); /* the jump may have left a function that was changing the table */
     if (t->watch == NULL) {
         return;

@@ -70,6 +70,8 @@ struct hd_wait_table {
     /* True while the thread changes this table. If a signal handler of the program waits during this time,
      * Hangdog does not count the handler's wait. */
     _Atomic bool slow_path;
+    /* The library's own wait that the thread is in (event_libraries.c); NULL: none, or its wait is over. */
+    struct hd_waiting *library;
     int32_t accepted;   /* the descriptor of the last accepted connection, plus 1; 0: none */
     bool named;         /* true: the user named this thread (--thread); false: it is the main thread */
     uint64_t stack_top; /* an address above all frames of the main thread; 0: not known */
@@ -109,6 +111,8 @@ struct hd_waiting {
     uint64_t began; /* ticks */
     bool blocks;    /* true: the timeout is not zero */
     bool idle;      /* true: the wait was known as the loop's own when it began */
+    bool inner;     /* true: the wait is inside a library's own wait, which is idle */
+    bool over;      /* true: the wait has ended, but the library's function still runs */
 };
 
 /* Returns the table's entry with this key. If no entry has the key, a free entry gets it. If no entry is

