@@ -171,6 +171,8 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
         hd_text_init(&t, text, sizeof text);
         hd_sentence_reply(&t, "waits", e);
         fputs(text, out);
+    } else if (say_party(out, "waits for the display server ", e, HD_PARTY_SERVER)) {
+        fprintf(out, " in %s", call);
     } else if (e->peer.name[0] != '\0' || e->evidence.name[0] != '\0') {
         fprintf(out, "waits for %s in %s", e->peer.name[0] != '\0' ? e->peer.name : e->evidence.name, call);
     } else if (object != NULL) {

@@ -100,7 +100,9 @@ void hd_sentence_reply(struct hd_text *t, const char *verb, const struct hd_prob
 void hd_sentence_peer(struct hd_text *t, const struct hd_probe *p) {
     if (hd_evidence_fd_kind(p) == HD_FD_UNIX && p->peer.name[0] != '\0') {
         hd_text_str(t, p->peer.display ? "waited for the display server " : "waited for the service ");
-        hd_sentence_field(t, p->peer.name, sizeof p->peer.name);
+        if (!hd_sentence_party(t, "", p, HD_PARTY_SERVER)) {
+            hd_sentence_field(t, p->peer.name, sizeof p->peer.name);
+        }
         hd_sentence_call(t, " in ", p);
         return;
     }

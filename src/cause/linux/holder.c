@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cause/linux/child.h"
+#include "cause/linux/peer.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_walk.h"
 #include "os/os.h"
@@ -125,6 +126,17 @@ int32_t hd_holder_find(const struct hd_probe_context *ctx, enum hd_holder_kind k
         hd_proc_walk_numbers(ctx->proc_fd, "..", s.until_cpu_ns, has_it, &s);
     }
     return s.found;
+}
+
+int32_t hd_holder_has_peer(const struct hd_probe_context *ctx, uint64_t inode) {
+    char link[32];
+    struct hd_text t;
+    uint32_t peer = hd_peer_inode_of_unix(inode);
+    hd_text_init(&t, link, sizeof link);
+    hd_text_str(&t, "socket:[");
+    hd_text_u64(&t, peer);
+    hd_text_str(&t, "]");
+    return peer != 0 ? hd_holder_find(ctx, HD_HOLDER_HAS_SOCKET, link) : 0;
 }
 
 /* ---- by name ------------------------------------------------------------------------------------ */

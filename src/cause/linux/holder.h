@@ -19,6 +19,10 @@ enum hd_holder_kind {
  * descriptor's link in /proc, such as "pipe:[8413]". 0: none, or the search takes too long. */
 int32_t hd_holder_find(const struct hd_probe_context *ctx, enum hd_holder_kind kind, const char *link);
 
+/* Returns the id of a process that has the socket to which local socket `inode` is connected. 0: none, or
+ * unknown. */
+int32_t hd_holder_has_peer(const struct hd_probe_context *ctx, uint64_t inode);
+
 /* True: process `pid` is one that hd_holder_find may return. */
 bool hd_holder_has(const struct hd_probe_context *ctx, int32_t pid, enum hd_holder_kind kind,
                    const char *link);

@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "cause/linux/holder.h"
-#include "cause/linux/peer.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
 #include "os/os.h"
@@ -50,17 +49,7 @@ static int32_t emulator_of(const struct hd_probe_context *ctx, const char *link)
 
 /* A user may not see journald's descriptors. */
 static int32_t socket_reader(const struct hd_probe_context *ctx, const struct hd_probe *p) {
-    char link[32];
-    struct hd_text t;
-    uint32_t peer = hd_peer_inode_of_unix(p->evidence.descriptor.inode);
-    if (peer == 0) {
-        return 0;
-    }
-    hd_text_init(&t, link, sizeof link);
-    hd_text_str(&t, "socket:[");
-    hd_text_u64(&t, peer);
-    hd_text_str(&t, "]");
-    int32_t pid = hd_holder_find(ctx, HD_HOLDER_HAS_SOCKET, link);
+    int32_t pid = hd_holder_has_peer(ctx, p->evidence.descriptor.inode);
     bool journal = strcmp(p->peer.name, "dev-log") == 0 || strcmp(p->peer.name, "stdout") == 0;
     return pid == 0 && journal ? hd_holder_named(ctx, "systemd-journal") : pid;
 }

@@ -17,6 +17,7 @@
 #include "cause/linux/descriptor_set.h"
 #include "cause/linux/file.h"
 #include "cause/linux/file_lock.h"
+#include "cause/linux/holder.h"
 #include "cause/linux/join.h"
 #include "cause/linux/lock.h"
 #include "cause/linux/mount.h"
@@ -76,7 +77,22 @@ static void find_name_server(struct hd_probe *out) {
     }
 }
 
-static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
+/* Stores the display server's process: the one that has the other end of the socket. Another user's server,
+ * or one of another container, stays unknown. */
+static void find_display_server(struct hd_probe_context *ctx, int tid, uint64_t inode, struct hd_probe *out) {
+    const uint64_t object = UINT64_C(1) << 63 | inode;
+    struct hd_probe server = {0};
+    if (!hd_holder_recall(ctx, tid, object, &server)) {
+        int32_t pid = hd_holder_has_peer(ctx, inode);
+        if (pid != 0) {
+            hd_holder_set(ctx, HD_PARTY_SERVER, pid, &server);
+        }
+        hd_holder_store(ctx, tid, object, &server);
+    }
+    out->party = server.party;
+}
+
+static void find_peer(struct hd_probe_context *ctx, int tid, struct hd_probe *out) {
     enum hd_fd_kind kind = hd_evidence_fd_kind(out);
     uint64_t inode = out->evidence.descriptor.inode;
     struct hd_peer_seen *peer = &out->peer;
@@ -85,6 +101,9 @@ static void find_peer(const struct hd_probe_context *ctx, int tid, struct hd_pro
     } else if (kind == HD_FD_UNIX && inode != 0) {
         hd_peer_of_unix(inode, peer->name, sizeof peer->name);
         peer->display = hd_peer_is_display(peer->name);
+        if (peer->display) {
+            find_display_server(ctx, tid, inode, out);
+        }
     }
     if (peer->name[0] != '\0' && hd_reply_is_of_resolver(out)) {
         find_name_server(out);
@@ -103,6 +122,9 @@ static void find_reply(const struct sample *s, struct hd_probe *out) {
         hd_descriptor_set_find(ctx, tid, &call, &there);
         find_peer(ctx, tid, &there);
         memcpy(out->peer.name, there.peer.name, sizeof out->peer.name);
+        if (there.party.role != HD_PARTY_NONE) {
+            out->party = there.party;
+        }
     }
 }
 
