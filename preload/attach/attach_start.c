@@ -32,6 +32,7 @@ static void copy_string(char *to, size_t size, const char *from) {
 static void fill_settings(const struct hd_record_options *o, struct hd_settings *out) {
     hd_settings_init(out);
     out->deferred = true;
+    out->pools = true;
     out->exec_mode = o->exec_mode != 0;
     out->journal = o->journal ? hd_record_file_first() : NULL;
     out->interval_ns = o->interval_ns;

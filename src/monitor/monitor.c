@@ -14,6 +14,7 @@
 #include "monitor/limits.h"
 #include "monitor/look.h"
 #include "monitor/park.h"
+#include "monitor/pool_watch.h"
 #include "monitor/send.h"
 #include "monitor/totals.h"
 #include "monitor/watches.h"
@@ -154,6 +155,7 @@ void *hd_monitor_run(void *monitor) {
         hd_monitor_credentials_check(m, false);
         uint64_t next_ns = look(m);
         hd_cpu_watch_step(m);
+        hd_pool_watch_step(m);
         hd_keep_alive_step(m);
         hd_totals_publish_when_due(m, next_ns == HD_NEVER);
         hd_park_wait(m, seen, next_ns);

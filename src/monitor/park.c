@@ -12,6 +12,7 @@
 #include "monitor/credentials.h"
 #include "monitor/keep_alive.h"
 #include "monitor/lateness.h"
+#include "monitor/pool_watch.h"
 
 /* Sets HD_FLAG_PARKED in every loop, so that a loop wakes the monitor when it runs. */
 static void request_wakes(struct hd_monitor *m) {
@@ -51,10 +52,12 @@ static bool all_will_wake(const struct hd_monitor *m) {
     return true;
 }
 
-/* Returns `ns`, or an earlier time at which the CPU watch or a keep-alive message is due. */
+/* Returns `ns`, or an earlier time at which the CPU watch, a look at pools or a keep-alive message is due. */
 static uint64_t earlier(const struct hd_monitor *m, uint64_t ns) {
-    uint64_t cpu_ns = hd_cpu_watch_next(m), alive_ns = hd_keep_alive_next(m);
+    uint64_t cpu_ns = hd_cpu_watch_next(m), alive_ns = hd_keep_alive_next(m),
+             pools_ns = hd_pool_watch_next(m);
     ns = cpu_ns < ns ? cpu_ns : ns;
+    ns = pools_ns < ns ? pools_ns : ns;
     return alive_ns < ns ? alive_ns : ns;
 }
 

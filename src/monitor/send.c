@@ -28,8 +28,8 @@ void hd_monitor_send_figures(struct hd_monitor *m, struct hd_message *message) {
 }
 
 bool hd_monitor_send(struct hd_monitor *m, const struct hd_message *message) {
-    bool comes_again =
-        message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS || message->type == HD_MSG_CERTAIN;
+    bool comes_again = message->type == HD_MSG_TRACK || message->type == HD_MSG_WAITS ||
+                       message->type == HD_MSG_POOLS || message->type == HD_MSG_CERTAIN;
     struct hd_message *sent =
         hd_ring_reserve(&m->run->channel.ring, sizeof *sent, comes_again ? HD_RING_RESERVE : 0);
     if (sent != NULL) {

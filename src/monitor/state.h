@@ -131,6 +131,13 @@ struct hd_watch_pause {
     uint64_t ended_ns;
 };
 
+/* The looks at pools (monitor/pool_watch.c). */
+struct hd_pool_watch {
+    uint64_t marks; /* a sum of all loops' marks, by which a later look sees that a loop has run */
+    bool moved;     /* true: a loop has run since the last look at the pools */
+    uint64_t sent_ns;
+};
+
 struct hd_keep_alive {
     int fd;           /* the service manager's socket; negative: there is none */
     bool withheld;    /* true: the monitor sends the service manager no message, because a loop hangs */
@@ -157,6 +164,7 @@ struct hd_monitor {
     struct hd_totals ended; /* the sums of watches that have ended */
     uint64_t published_ns;  /* when the sums were last stored in the record */
     struct hd_cpu_use cpu;
+    struct hd_pool_watch pools;
     struct hd_keep_alive keep_alive;
     /* the memory for the loops of the first block of watches; each further block has this memory behind it
      * (watch/watch.h) */

@@ -51,6 +51,9 @@ void hd_describe_process(const struct hd_facts *facts, struct hd_report *r) {
 /* ---- of the turn ------------------------------------------------------------------------------ */
 
 static enum hd_report_kind kind_of(const struct hd_turn *turn) {
+    if (turn->pool != NULL) {
+        return HD_REPORT_POOL_STALL;
+    }
     if (turn->threads.count > THREADS_MANY) {
         return HD_REPORT_TOO_MANY_THREADS;
     }
@@ -91,7 +94,8 @@ static void describe_turn(const struct hd_run *run, const struct hd_turn *turn, 
     r->loop_activity = hd_words_activity(turn->activity <= HANGDOG_EXIT ? turn->activity : HANGDOG_EXIT);
     r->loop_state = hd_words_state(turn->state < HANGDOG_STATES ? turn->state : HANGDOG_STATE_FOREGROUND);
     r->loop_scheme = turn->loop.scheme;
-    r->background_ns = background_of(run, turn);
+    r->background_ns = turn->pool == NULL ? background_of(run, turn) : 0;
+    r->pool = turn->pool;
 }
 
 static void describe_cost(const struct hd_turn *turn, const struct hd_facts *facts,

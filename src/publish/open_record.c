@@ -34,6 +34,12 @@ static bool is_named(const struct hd_record_open *open, const struct hd_turn *tu
 
 void hd_open_record_update(struct hd_run *run, const struct hd_turn *turn, bool complete) {
     struct hd_record_open *open = &run->record->open;
+    if (turn->pool != NULL) { /* its report is written often enough to stay true if the process dies */
+        if (complete) {
+            hd_record_add_pool_stall(run->record, turn->times.duration_ns);
+        }
+        return;
+    }
     uint32_t state = atomic_load_explicit(&open->state, memory_order_relaxed);
     if (complete) {
         if (state != HD_RECORD_NO_HANG && is_named(open, turn)) {

@@ -103,6 +103,9 @@ uint32_t hd_scripts_running(struct hd_scripts *s, int tid, struct hd_frame *fram
 bool hd_scripts_is_gil(const struct hd_scripts *s, uint64_t futex, int *owner);
 /* Whether this thread runs Python's garbage collector now. */
 bool hd_scripts_collects(const struct hd_scripts *s, int tid);
+/* Finds the thread's innermost call of a Python function with this name, and its first local variable that is
+ * a _queue.SimpleQueue. Returns the queue's length, -1: not known. `queue`: its address, 0: not known. */
+int32_t hd_scripts_queued(struct hd_scripts *s, int tid, const char *function, uint64_t *queue);
 /* Whether a stack is in V8's garbage collector. */
 bool hd_scripts_in_v8_collector(const struct hd_scripts *s, const struct hd_frame *frames, uint32_t count);
 

@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "cause/cause.h"
 #include "report/call_tree.h"
+#include "report/report.h"
 #include "turn/timeline.h"
 #include "turn/turn_label.h"
 #include "watch/message.h"
@@ -134,6 +135,7 @@ struct hd_turn {
     bool used;       /* false: this element of the table is free */
     bool not_a_hang; /* true: evidence shows that the turn is not a hang, however long it gets */
     uint8_t state, activity;
+    const struct hd_pool_seen *pool; /* not NULL: this is no turn, but a stall of this pool */
     struct hd_turn_loop loop;
     struct hd_turn_times times;
     struct hd_turn_baseline before;

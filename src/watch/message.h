@@ -26,6 +26,9 @@ enum hd_message_type {
     HD_MSG_DRY, /* like SAMPLE, but the sample is dry: it makes memory present before the first real sample */
     HD_MSG_CERTAIN, /* the loop is certain: the worker publishes its deferred reports */
     HD_MSG_WAITS,   /* the worker is to call hd_recogniser.judge, because the recogniser has work */
+    /* The worker is to look at the threads of pools. at_ns: the newest mark of a loop, which is that in the
+     * slot `loop`. start_ticks: a number that changes whenever a loop starts or ends a wait. */
+    HD_MSG_POOLS,
     /* The process was over its CPU limit in one period of CPU measurement. Unless a hang lasts now, the
      * worker starts a profile of the thread that used most CPU time. */
     HD_MSG_CPU_START,

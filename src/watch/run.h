@@ -68,6 +68,12 @@ struct hd_channel_follow {
     _Atomic uint32_t answered[HD_RUN_THREADS];
 };
 
+/* When the monitor requests the worker's next look at pools. Only the worker sets both members. */
+struct hd_channel_pools {
+    _Atomic uint64_t again_ns; /* this long after the last look; 0: only after a loop has run */
+    _Atomic uint64_t after_ns; /* after a loop has run: at the earliest this long after the last look */
+};
+
 /* The data that the program's threads, the monitor and the worker pass to each other. */
 struct hd_channel {
     _Atomic uint32_t wake;        /* the monitor's futex word: any thread adds one to wake the monitor */
@@ -88,6 +94,7 @@ struct hd_channel {
      * it has a watch. HD_THREAD_ID_NONE: the monitor samples no thread for its CPU time. */
     _Atomic hd_thread_id cpu_thread;
 
+    struct hd_channel_pools pools;
     struct hd_live_request live;
     struct hd_events events;
     struct hd_ring ring;

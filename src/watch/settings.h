@@ -41,6 +41,7 @@ struct hd_settings {
     uint8_t crash;      /* 1: a crash gets a report; 2: on Apple's systems also by Mach exceptions */
     bool exec_mode : 1; /* true: the process has no runner, so nothing finishes its reports after it ends */
     bool without_paths; /* true: reports have no paths and no peers */
+    bool pools;         /* true: stalls of pools get reports */
     bool deferred;      /* true in the preload: reports are deferred until their loop is certain */
     /* the monitor samples a launch only until it has lasted this long; 0: no limit */
     uint64_t sample_launch_ns;

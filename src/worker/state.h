@@ -10,6 +10,7 @@
 #include "publish/publisher.h"
 #include "worker/cpu_profile.h"
 #include "worker/host.h"
+#include "worker/pool_state.h"
 #include "worker/stacks.h"
 #include "worker/threads.h"
 
@@ -25,6 +26,7 @@ struct hd_worker {
     /* the process's threads, from the worker's newest capture of all threads */
     struct hd_threads threads;
     struct hd_process process; /* the state of the process when the threads were captured */
+    struct hd_pools pools;
     struct hd_publisher publisher;
     uint8_t marker_page[HD_TURNS_MAX][HD_FATAL_MARKER_BYTES] __attribute__((aligned(HD_FATAL_MARKER_BYTES)));
 };
@@ -32,7 +34,7 @@ struct hd_worker {
 /* True: no call tree exists. The worker may then drop the data of modules and scripts, because no frame of a
  * call tree refers to that data. */
 static inline bool hd_worker_has_no_tree(const struct hd_worker *worker) {
-    return !worker->profile.on && hd_turns_is_empty(&worker->turns);
+    return !worker->profile.on && !worker->pools.turn.used && hd_turns_is_empty(&worker->turns);
 }
 
 #endif

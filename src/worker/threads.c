@@ -49,6 +49,7 @@ static void add_thread(struct hd_threads *t, hd_thread_id thread) {
 
 static void list_threads(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
     t->count = t->left_out = t->frames_used = 0;
+    t->captures++;
     add_thread(t, first);
     /* the watched thread is captured although it has samples, because a report of another loop's hang may use
      * the captured threads */

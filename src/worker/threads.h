@@ -34,6 +34,7 @@ struct hd_threads {
     struct hd_thread_record thread[HD_THREADS_MAX];
     struct hd_thread_seen seen[HD_THREADS_MAX];
     uint32_t count, left_out, frames_used;
+    uint64_t captures;   /* the number of captures so far */
     char first_path[64]; /* name of the file that the first thread's system call works on */
     struct hd_frame frames[HD_THREAD_FRAMES_MAX];
     uint8_t stack[HD_STACK_BYTES_MAX]; /* buffer for a copy of one thread's stack */

@@ -16,6 +16,7 @@
 #include "worker/cpu_report.h"
 #include "worker/crash_report.h"
 #include "worker/hang.h"
+#include "worker/pools.h"
 #include "worker/sample.h"
 #include "worker/tracking.h"
 
@@ -212,6 +213,7 @@ static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
     }
     switch ((enum hd_message_type)msg->type) {
     case HD_MSG_STOP:
+        hd_pools_end(worker);
         recognise_last(worker);
         return false;
     case HD_MSG_DRY:
@@ -225,6 +227,9 @@ static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
         break;
     case HD_MSG_WAITS:
         recognise(worker);
+        break;
+    case HD_MSG_POOLS:
+        hd_pools_look(worker, msg);
         break;
     case HD_MSG_CPU_START:
     case HD_MSG_CPU_SAMPLE:

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Most looks read one or two threads: a pool with a thread in its idle wait has no stall. On the worker
+ * thread.
+ */
+#include "worker/pools.h"
+
+#include "worker/pool_report.h"
+#include "worker/pool_threads.h"
+
+#define LOOK_NS (50 * HD_NS_PER_MS) /* between looks while all threads of a pool are busy */
+
+/* The time of an event between two looks: that of a loop's mark, if it lies between them. */
+static uint64_t between(uint64_t before_ns, uint64_t mark_ns, uint64_t now_ns) {
+    return mark_ns > before_ns && mark_ns <= now_ns ? mark_ns : before_ns + (now_ns - before_ns) / 2;
+}
+
+/* Reads the thread's state. `still`: each end of the pool's work causes a turn of the loop, and there was
+ * none. So a busy thread has the same work as before. */
+static void read_thread(struct hd_worker *worker, struct hd_pool_thread *t, bool still, uint64_t mark_ns,
+                        uint64_t now_ns) {
+    const struct hd_pool *pool = &worker->pools.pool[t->pool - 1];
+    struct hd_proc_syscall call;
+    struct hd_sched sched = {0};
+    bool was_blocked = t->blocked && !t->is_idle, was_busy = !t->is_idle;
+    bool read = hd_pool_threads_read_call(t, &call) > 0;
+    t->blocked = read && call.where == HD_PROC_BLOCKED;
+    t->is_idle = t->blocked && hd_pool_threads_is_idle(t, pool, &call);
+    bool same = !t->is_idle && t->blocked && hd_thread_clock_sched(&t->files, &sched) == 0 &&
+                hd_sched_known(&sched) && was_blocked && hd_thread_clock_same(&sched, &t->sched);
+    if (t->blocked && !t->is_idle && !same && pool->kind != HD_POOL_OWN) {
+        struct hd_pool_stack stack; /* a place that was not seen before may be an idle wait, too */
+        t->is_idle = hd_pool_threads_classify(worker, t, &stack) && stack.idle;
+    }
+    t->stands = !t->is_idle && (same || (still && was_busy));
+    if (!t->stands) {
+        t->since_ns = between(t->read_ns, mark_ns, now_ns);
+    }
+    t->sched = sched;
+    t->read_ns = now_ns;
+}
+
+struct look {
+    uint64_t now_ns, mark_ns;
+    bool moved; /* a loop has run since the look before */
+};
+
+/* Reads the pool's threads until one of them is in its idle wait. Returns the number of busy threads; 0: a
+ * thread is free. *all_stand: each thread has the same work as at the look before. */
+static uint32_t read_pool(struct hd_worker *worker, uint8_t index, const struct look *look, bool *all_stand) {
+    struct hd_pools *p = &worker->pools;
+    struct hd_pool *pool = &p->pool[index];
+    bool still = !look->moved && pool->kind == HD_POOL_LIBUV, is_free = false;
+    uint32_t busy = 0;
+    *all_stand = true;
+    for (unsigned pass = 0; pass < 2 && !is_free; pass++) {
+        for (uint32_t i = 0; i < p->threads && !is_free; i++) {
+            struct hd_pool_thread *t = &p->thread[i];
+            /* first the threads that were free at the look before */
+            if (t->pool == index + 1 && t->read_ns != look->now_ns && (pass == 1 || t->is_idle)) {
+                read_thread(worker, t, still, look->mark_ns, look->now_ns);
+                is_free = t->is_idle;
+                busy++;
+                *all_stand &= t->stands;
+            }
+        }
+    }
+    return is_free ? 0 : busy;
+}
+
+/* Before a report: reads all threads and all stacks anew. True: all threads of the pool are busy, it cannot
+ * get another thread, and work waits, as far as that is known. */
+static bool confirm(struct hd_worker *worker, uint8_t index, uint64_t now_ns, int32_t *queued) {
+    struct hd_pools *p = &worker->pools;
+    uint32_t threads = 0, most = 0;
+    hd_pool_threads_list(worker, now_ns, true);
+    *queued = -1;
+    for (uint32_t i = 0; i < p->threads; i++) {
+        struct hd_pool_thread *t = &p->thread[i];
+        struct hd_pool_stack stack = {.queued = -1};
+        struct hd_proc_syscall call;
+        if (t->pool != index + 1) {
+            continue;
+        }
+        threads++;
+        if (p->pool[index].kind == HD_POOL_OWN) {
+            if (hd_pool_threads_read_call(t, &call) > 0 && call.where == HD_PROC_BLOCKED &&
+                hd_pool_threads_is_idle(t, &p->pool[index], &call)) {
+                return false;
+            }
+        } else if (hd_pool_threads_classify(worker, t, &stack) && stack.idle) {
+            return false;
+        }
+        *queued = stack.queued > *queued ? stack.queued : *queued;
+        most = stack.most > most ? stack.most : most;
+    }
+    switch ((enum hd_pool_kind)p->pool[index].kind) {
+    case HD_POOL_OWN:
+        return threads >= 2 && !p->pool[index].elastic;
+    case HD_POOL_PYTHON:
+        return *queued > 0;
+    case HD_POOL_GLIB:
+        return *queued > 0 || (most != 0 && threads >= most && most > 1);
+    case HD_POOL_ANYIO:
+        return threads >= most;
+    default:
+        return threads > 0;
+    }
+}
+
+static bool is_certain(const struct hd_worker *worker, const struct hd_message *msg) {
+    const struct hd_watch *w = hd_watch_at(&worker->run->watches, msg->loop);
+    return w->generation == msg->generation &&
+           atomic_load_explicit(&w->loop.found.certain, memory_order_acquire);
+}
+
+static void open_stall(struct hd_worker *worker, uint8_t index, const struct hd_message *msg,
+                       uint64_t now_ns) {
+    struct hd_pools *p = &worker->pools;
+    int32_t queued;
+    if (p->turn.used || !is_certain(worker, msg)) {
+        return;
+    }
+    if (confirm(worker, index, now_ns, &queued)) {
+        hd_pool_report_open(worker, index, msg, p->pool[index].full_ns, queued);
+    }
+}
+
+/* Looks at one pool. Returns how soon the next look is due, 0: after a loop has run. */
+static uint64_t look_at(struct hd_worker *worker, uint8_t index, const struct hd_message *msg,
+                        const struct look *look) {
+    struct hd_pools *p = &worker->pools;
+    struct hd_pool *pool = &p->pool[index];
+    uint64_t threshold_ns = atomic_load_explicit(
+        &worker->run->settings.threshold_ns[HANGDOG_STATE_FOREGROUND], memory_order_relaxed);
+    bool stalled = p->turn.used && p->stalled == index, all_stand;
+    uint32_t busy = read_pool(worker, index, look, &all_stand);
+    if (stalled && (busy == 0 || !all_stand)) {
+        hd_pool_report_end(worker, between(p->looked_ns, look->mark_ns, look->now_ns));
+        stalled = false;
+    }
+    if (busy == 0) {
+        pool->full_ns = 0;
+        pool->free_ns = look->now_ns;
+        return 0;
+    }
+    if (pool->full_ns == 0) {
+        pool->full_ns = between(pool->free_ns, look->mark_ns, look->now_ns);
+    } else if (!all_stand) {
+        pool->full_ns = between(p->looked_ns, look->mark_ns, look->now_ns);
+    } else if (stalled) {
+        hd_pool_report_update(worker, look->now_ns);
+    } else if (look->now_ns - pool->full_ns >= threshold_ns) {
+        open_stall(worker, index, msg, look->now_ns);
+    }
+    uint64_t step_ns = (look->now_ns - pool->full_ns) / 64;
+    return step_ns > LOOK_NS ? step_ns : LOOK_NS;
+}
+
+void hd_pools_look(struct hd_worker *worker, const struct hd_message *msg) {
+    struct hd_pools *p = &worker->pools;
+    struct hd_channel_pools *channel = &worker->run->channel.pools;
+    struct look look = {
+        .now_ns = hd_os_now_ns(), .mark_ns = msg->at_ns, .moved = msg->start_ticks != p->marks};
+    uint64_t again_ns = 0;
+    p->marks = msg->start_ticks;
+    if (look.now_ns >= p->listed_ns + p->list_step_ns) {
+        hd_scripts_begin(&worker->stacks.scripts, hd_worker_has_no_tree(worker));
+        hd_pool_threads_list(worker, look.now_ns, false);
+    }
+    for (uint32_t i = 0; i < p->pools; i++) {
+        uint64_t ns = look_at(worker, (uint8_t)i, msg, &look);
+        again_ns = ns != 0 && (again_ns == 0 || ns < again_ns) ? ns : again_ns;
+    }
+    p->looked_ns = look.now_ns;
+    atomic_store_explicit(&channel->again_ns, again_ns, memory_order_relaxed);
+    atomic_store_explicit(&channel->after_ns, p->pools != 0 ? LOOK_NS : p->list_step_ns,
+                          memory_order_relaxed);
+}
+
+void hd_pools_end(struct hd_worker *worker) {
+    if (worker->pools.turn.used) {
+        hd_pool_report_end(worker, hd_os_now_ns());
+    }
+}
