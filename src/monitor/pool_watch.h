@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Decides when the worker looks at the threads of pools. After a loop has run, one look follows. Further
- * looks follow only while all threads of a pool are busy. So an idle program causes no wake-up. On the monitor thread.
+ * looks follow only while all threads of a pool are busy. So an idle program causes no wake-up. On the
+ * monitor thread.
  */
 #ifndef HD_POOL_WATCH_H
 #define HD_POOL_WATCH_H

@@ -37,7 +37,8 @@ struct hd_pool_thread {
     struct hd_pool_place idle;  /* a known idle wait; nr HD_SYSCALL_NONE: none is known */
     uint64_t first_ns;          /* when the worker first saw the thread */
     uint64_t read_ns;           /* when the worker last read its state */
-    uint64_t since_ns;          /* since when it has done what it does now */
+    uint64_t since_ns;          /* since when it has done what it does now, by estimate */
+    uint64_t proved_ns;         /* the same, by proof: the first look that saw it */
     uint32_t leaf;              /* its stack in the tree of the stall's report */
     uint8_t pool;               /* index of the pool, plus 1; 0: of no pool */
     uint8_t tries;              /* how often its stack was read without success */
@@ -61,7 +62,9 @@ struct hd_pools {
     uint32_t threads, pools;
     uint64_t marks;     /* hd_message.start_ticks of the last look */
     uint64_t looked_ns; /* when the last look was */
-    uint64_t listed_ns, list_step_ns;
+    uint64_t listed_ns;
+    uint64_t visited_ns,
+        visit_step_ns; /* when the waits of other threads were read, and when they are next */
     /* The stall with a report: turn.used is true. */
     struct hd_turn turn;
     struct hd_pool_seen seen;

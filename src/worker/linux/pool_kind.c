@@ -137,9 +137,10 @@ static bool ends_with(const char *s, const char *end) {
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
+/* CPython 3.11 and later have qualified names: WorkerThread.run. */
 static bool is_script(const struct hd_scripts *s, const struct hd_frame *f, const char *name,
                       const char *file) {
-    return f->script != 0 && strcmp(hd_script_name(s, f), name) == 0 && ends_with(hd_script_file(s, f), file);
+    return f->script != 0 && ends_with(hd_script_name(s, f), name) && ends_with(hd_script_file(s, f), file);
 }
 
 static void read_python(struct hd_worker *worker, hd_thread_id thread, uint32_t count,

@@ -6,11 +6,12 @@
 
 #include "os/thread_list.h"
 
-#define LIST_NS (200 * HD_NS_PER_MS)
-#define LIST_MOST_NS (8 * HD_NS_PER_S)
+#define VISIT_NS (200 * HD_NS_PER_MS)
+#define VISIT_MOST_NS (8 * HD_NS_PER_S)
 /* A condition variable has two futex words, and the words of two of them are at least this far apart. */
 #define WORD_SPAN 16
 #define TRIES_MAX 50
+#define TRIES_MIN 3 /* a thread that has just started has not called its function yet */
 #define STACKS_PER_LIST 24
 #define VISITS_MIN 2
 /* how long after its first thread a pool may get new ones without being elastic */
@@ -54,8 +55,8 @@ static void add_thread(struct hd_pools *p, hd_thread_id thread, uint64_t now_ns)
     *t = (struct hd_pool_thread){.thread = thread,
                                  .files = {.tid = hd_thread_id_tid(thread), -1, -1, -1},
                                  .first_ns = now_ns,
-                                 .read_ns = now_ns,
-                                 .since_ns = now_ns,
+                                 .read_ns = p->listed_ns,
+                                 .since_ns = p->listed_ns,
                                  .listed = true};
     t->idle.nr = t->place.nr = HD_SYSCALL_NONE;
 }
@@ -114,7 +115,8 @@ static uint8_t pool_of(struct hd_pools *p, uint8_t kind, uint64_t key, uint64_t 
     if (p->pools == HD_POOLS_MAX) {
         return 0;
     }
-    p->pool[p->pools] = (struct hd_pool){.kind = kind, .key = key, .born_ns = now_ns, .free_ns = now_ns};
+    p->pool[p->pools] =
+        (struct hd_pool){.kind = kind, .key = key, .born_ns = now_ns, .free_ns = p->looked_ns};
     return (uint8_t)++p->pools;
 }
 
@@ -152,7 +154,7 @@ static void settle(struct hd_worker *worker, struct hd_pool_thread *t, uint64_t 
         t->settled = t->tries >= TRIES_MAX;
         return;
     }
-    t->settled = stack.whole || t->tries >= TRIES_MAX;
+    t->settled = (stack.whole && t->tries >= TRIES_MIN) || t->tries >= TRIES_MAX;
     if (stack.kind != HD_POOL_NONE) {
         t->settled = true;
         join(&worker->pools, t, pool_of(&worker->pools, stack.kind, stack.key, now_ns));
@@ -200,30 +202,40 @@ static void learn_own(struct hd_worker *worker, uint64_t now_ns) {
     }
 }
 
+/* Reads where the threads of no known pool wait. Each time without news makes the next one rarer. */
+static void visit_all(struct hd_worker *worker, uint64_t now_ns) {
+    struct hd_pools *p = &worker->pools;
+    bool news = false;
+    for (uint32_t i = 0; i < p->threads; i++) {
+        struct hd_pool_thread *t = &p->thread[i];
+        uint16_t visits = t->visits;
+        if (t->pool == 0) {
+            read_visit(t);
+            news |= visits != t->visits;
+        }
+    }
+    if (news) {
+        learn_own(worker, now_ns);
+    }
+    p->visited_ns = now_ns;
+    p->visit_step_ns = news                                   ? 0
+                       : p->visit_step_ns < VISIT_MOST_NS / 2 ? 2 * p->visit_step_ns + VISIT_NS
+                                                              : VISIT_MOST_NS;
+}
+
 void hd_pool_threads_list(struct hd_worker *worker, uint64_t now_ns, bool all) {
     struct hd_pools *p = &worker->pools;
-    uint32_t before = p->threads, stacks = 0;
+    uint32_t stacks = 0;
     list_threads(worker, now_ns);
-    bool news = before != p->threads, others = false;
     for (uint32_t i = 0; i < p->threads; i++) {
         struct hd_pool_thread *t = &p->thread[i];
         if (!t->settled && (all || stacks < STACKS_PER_LIST)) {
             stacks++;
             settle(worker, t, now_ns);
-            news = true;
-        }
-        if (t->pool == 0) {
-            uint16_t visits = t->visits;
-            read_visit(t);
-            news |= visits != t->visits;
-            others = true;
         }
     }
-    if (others) {
-        learn_own(worker, now_ns);
+    if (all || now_ns >= p->visited_ns + p->visit_step_ns) {
+        visit_all(worker, now_ns);
     }
     p->listed_ns = now_ns;
-    p->list_step_ns = news                                 ? LIST_NS
-                      : 2 * p->list_step_ns < LIST_MOST_NS ? 2 * p->list_step_ns
-                                                           : LIST_MOST_NS;
 }

@@ -8,11 +8,16 @@
 #include "worker/pool_report.h"
 #include "worker/pool_threads.h"
 
+#define LIST_NS (200 * HD_NS_PER_MS)
+#define ALONE_NS (1 * HD_NS_PER_S)  /* between looks where there is no other thread */
 #define LOOK_NS (50 * HD_NS_PER_MS) /* between looks while all threads of a pool are busy */
 
-/* The time of an event between two looks: that of a loop's mark, if it lies between them. */
+/* Estimates the time of an event between two looks: the time of a loop's newest mark, if it lies there. */
 static uint64_t between(uint64_t before_ns, uint64_t mark_ns, uint64_t now_ns) {
-    return mark_ns > before_ns && mark_ns <= now_ns ? mark_ns : before_ns + (now_ns - before_ns) / 2;
+    if (mark_ns > before_ns && mark_ns <= now_ns) {
+        return mark_ns;
+    }
+    return now_ns - before_ns <= 2 * LOOK_NS ? before_ns + (now_ns - before_ns) / 2 : now_ns;
 }
 
 /* Reads the thread's state. `still`: each end of the pool's work causes a turn of the loop, and there was
@@ -35,6 +40,7 @@ static void read_thread(struct hd_worker *worker, struct hd_pool_thread *t, bool
     t->stands = !t->is_idle && (same || (still && was_busy));
     if (!t->stands) {
         t->since_ns = between(t->read_ns, mark_ns, now_ns);
+        t->proved_ns = now_ns;
     }
     t->sched = sched;
     t->read_ns = now_ns;
@@ -126,6 +132,20 @@ static void open_stall(struct hd_worker *worker, uint8_t index, const struct hd_
     }
 }
 
+/* Stores since when the pool's newest work lasts. Returns since when that is proved. */
+static uint64_t newest_work(const struct hd_pools *p, uint8_t index, uint64_t *since_ns) {
+    uint64_t proved_ns = 0;
+    *since_ns = 0;
+    for (uint32_t i = 0; i < p->threads; i++) {
+        const struct hd_pool_thread *t = &p->thread[i];
+        if (t->pool == index + 1) {
+            *since_ns = t->since_ns > *since_ns ? t->since_ns : *since_ns;
+            proved_ns = t->proved_ns > proved_ns ? t->proved_ns : proved_ns;
+        }
+    }
+    return proved_ns;
+}
+
 /* Looks at one pool. Returns how soon the next look is due, 0: after a loop has run. */
 static uint64_t look_at(struct hd_worker *worker, uint8_t index, const struct hd_message *msg,
                         const struct look *look) {
@@ -144,13 +164,10 @@ static uint64_t look_at(struct hd_worker *worker, uint8_t index, const struct hd
         pool->free_ns = look->now_ns;
         return 0;
     }
-    if (pool->full_ns == 0) {
-        pool->full_ns = between(pool->free_ns, look->mark_ns, look->now_ns);
-    } else if (!all_stand) {
-        pool->full_ns = between(p->looked_ns, look->mark_ns, look->now_ns);
-    } else if (stalled) {
+    uint64_t proved_ns = newest_work(p, index, &pool->full_ns);
+    if (stalled) {
         hd_pool_report_update(worker, look->now_ns);
-    } else if (look->now_ns - pool->full_ns >= threshold_ns) {
+    } else if (look->now_ns - proved_ns >= threshold_ns) {
         open_stall(worker, index, msg, look->now_ns);
     }
     uint64_t step_ns = (look->now_ns - pool->full_ns) / 64;
@@ -164,7 +181,7 @@ void hd_pools_look(struct hd_worker *worker, const struct hd_message *msg) {
         .now_ns = hd_os_now_ns(), .mark_ns = msg->at_ns, .moved = msg->start_ticks != p->marks};
     uint64_t again_ns = 0;
     p->marks = msg->start_ticks;
-    if (look.now_ns >= p->listed_ns + p->list_step_ns) {
+    if (look.now_ns >= p->listed_ns + LIST_NS) {
         hd_scripts_begin(&worker->stacks.scripts, hd_worker_has_no_tree(worker));
         hd_pool_threads_list(worker, look.now_ns, false);
     }
@@ -174,7 +191,10 @@ void hd_pools_look(struct hd_worker *worker, const struct hd_message *msg) {
     }
     p->looked_ns = look.now_ns;
     atomic_store_explicit(&channel->again_ns, again_ns, memory_order_relaxed);
-    atomic_store_explicit(&channel->after_ns, p->pools != 0 ? LOOK_NS : p->list_step_ns,
+    atomic_store_explicit(&channel->after_ns,
+                          p->pools != 0     ? LOOK_NS
+                          : p->threads != 0 ? LIST_NS
+                                            : ALONE_NS,
                           memory_order_relaxed);
 }
 
