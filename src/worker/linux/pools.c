@@ -9,7 +9,6 @@
 #include "worker/pool_threads.h"
 
 #define LIST_NS (200 * HD_NS_PER_MS)
-#define ALONE_NS (1 * HD_NS_PER_S)  /* between looks where there is no other thread */
 #define LOOK_NS (50 * HD_NS_PER_MS) /* between looks while all threads of a pool are busy */
 
 /* Estimates the time of an event between two looks: the time of a loop's newest mark, if it lies there. */
@@ -191,11 +190,7 @@ void hd_pools_look(struct hd_worker *worker, const struct hd_message *msg) {
     }
     p->looked_ns = look.now_ns;
     atomic_store_explicit(&channel->again_ns, again_ns, memory_order_relaxed);
-    atomic_store_explicit(&channel->after_ns,
-                          p->pools != 0     ? LOOK_NS
-                          : p->threads != 0 ? LIST_NS
-                                            : ALONE_NS,
-                          memory_order_relaxed);
+    atomic_store_explicit(&channel->after_ns, p->pools != 0 ? LOOK_NS : LIST_NS, memory_order_relaxed);
 }
 
 void hd_pools_end(struct hd_worker *worker) {
