@@ -107,7 +107,7 @@ static bool is_of_c(const char *name) {
 const char *dw_plainest_name(struct symbolizer *s, struct module *m, const char *name, GElf_Addr entry) {
     const char *best = name;
     char bare[256];
-    if (name[0] != '_' || !is_of_c(name)) {
+    if ((name[0] != '_' && strchr(name, '@') == NULL) || !is_of_c(name)) {
         return name;
     }
     int count = dwfl_module_getsymtab(m->module);
@@ -124,7 +124,10 @@ const char *dw_plainest_name(struct symbolizer *s, struct module *m, const char 
             best = other;
         }
     }
-    if (best == name || bare_length(best) >= sizeof bare) {
+    if (best[bare_length(best)] == '\0' && best == name) {
+        return name;
+    }
+    if (bare_length(best) >= sizeof bare) {
         return name;
     }
     snprintf(bare, sizeof bare, "%.*s", (int)bare_length(best), best);

@@ -16,6 +16,7 @@
 
 enum {
     FUNCTION_MIN = 16,
+    FUNCTION_MAX = 100, /* where no terminal gives a width; a longer name makes its own line longer */
     PLACE_MAX = 40,
     SHARE_COLUMNS = 8,
     NO_SHARE_COLUMNS = 4
@@ -101,7 +102,7 @@ static struct columns measure(const struct page *p, const struct choice *picked)
         if (!picked->shown[i]) {
             continue;
         }
-        c.function = widen(c.function, function_text(p, frame, 0), INT_MAX);
+        c.function = widen(c.function, function_text(p, frame, 0), width > 0 ? INT_MAX : FUNCTION_MAX);
         c.place = widen(c.place, render_place(frame), PLACE_MAX);
         if (p->options->all_frames) {
             c.module = widen(c.module, module_text(p, frame), INT_MAX);
