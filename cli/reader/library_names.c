@@ -39,7 +39,7 @@ static const char *trait_of(const char *name) {
  * code that the compiler adds is in __rustc. */
 static bool is_of_rusts_library(const char *name) {
     static const char *const crates[] = {
-        "std::", "core::", "alloc::", "__rustc::", "panic_unwind::", "hashbrown::", NULL};
+        "std::", "core::", "alloc::", "__rustc::", "panic_unwind::", "hashbrown::", "tokio::", "mio::", NULL};
     const char *arguments = strstr(name, "::<");
     size_t before = arguments != NULL ? (size_t)(arguments - name) : strlen(name);
     if (name[0] != '<') {
@@ -83,7 +83,8 @@ bool is_library_header(const char *file) {
     static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/", "/rustc/",
                                           "/rust/deps/",   "/usr/src/rustc-",     NULL};
     return names_begin_with_any(file, folders) || strstr(file, "/include/c++/") != NULL ||
-           strstr(file, "/lib/rustlib/src/rust/") != NULL;
+           strstr(file, "/lib/rustlib/src/rust/") != NULL || strstr(file, "/cargo/registry/") != NULL ||
+           strstr(file, "/.cargo/registry/") != NULL;
 }
 
 /* Of demangled C++ without what stands between parentheses. */

@@ -57,7 +57,8 @@ static const struct command_option run_options[] = {
      TO(threads),
      .value = "NAME",
      .help = "watch threads of this name too; up to 16 times",
-     .more = "The name is that of /proc/PID/task/TID/comm. Each such thread has a loop of its own."},
+     .more = "The name is that of /proc/PID/task/TID/comm. Each such thread has a loop of its own. "
+             "Without this option, tokio's workers are watched where the main thread has no loop."},
     {.name = "follow",
      .letter = 'f',
      .kind = OPTION_FLAG,

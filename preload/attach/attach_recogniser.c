@@ -20,8 +20,13 @@ static void store_known(const struct hd_wait_table *t) {
 }
 
 static void judge(void *main_waits, const struct hd_stack_tools *tools) {
-    struct hd_wait_table *t = main_waits;
+    struct hd_wait_table *main_table = main_waits;
     hd_recognition_judge(main_waits, tools);
+    hd_named_set_main_loop(main_table->recognition->judge.rule.loop != HD_RULE_NONE);
+    named_known = hd_named_recognise(tools, NULL, NULL);
+    /* a main thread that never waits shows nothing of the loops in other threads */
+    bool waits = atomic_load_explicit(&main_table->order, memory_order_relaxed) != 0;
+    const struct hd_wait_table *t = waits ? main_table : hd_named_busiest(main_table);
     atomic_store_explicit(&record->loop.waits, atomic_load_explicit(&t->order, memory_order_relaxed),
                           memory_order_relaxed);
     atomic_store_explicit(&record->loop.waited_ns, hd_recognition_waited_ns(t), memory_order_relaxed);
@@ -30,8 +35,7 @@ static void judge(void *main_waits, const struct hd_stack_tools *tools) {
         atomic_store_explicit(&record->loop.call_pc, call_pc, memory_order_relaxed);
         atomic_store_explicit(&record->loop.caller_pc, caller_pc, memory_order_relaxed);
     }
-    named_known = hd_named_recognise(tools, NULL, NULL);
-    store_known(t);
+    store_known(main_table);
 }
 
 static void is_blocked(void *main_waits, const struct hd_loop *loop, struct hd_blocked *how) {

@@ -36,11 +36,15 @@ struct slot {
     struct hd_wait_table *waits;
 };
 
+#define POOL "tokio-runtime-w" /* the default name, as the kernel truncates it */
+
 #define HD_NAMED_SLOTS 15 /* the most named threads that are watched at the same time */
 
 struct hd_named {
     struct hd_record *record;
     uint32_t count;
+    bool automatic; /* true: the user named no thread and no loop, and the threads of POOL are watched */
+    bool main_loop; /* true: the main thread has a loop; only the worker uses this member */
     /* the certainty (enum hd_record_certainty) of the best known loop of all named threads that have ended */
     uint32_t ended_status;
     struct slot slot[HD_NAMED_SLOTS];
@@ -49,6 +53,8 @@ struct hd_named {
 struct hd_named *hd_named;
 static pthread_key_t at_exit;
 static _Thread_local uint64_t checked_ns;
+/* True: the thread is not of POOL. A thread of POOL has its name before its first wait. */
+static _Thread_local bool other_name;
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
@@ -98,7 +104,7 @@ static struct slot *claim(void) {
 
 /* Prepares the slot for a new thread. Uses the wait table of the slot's former thread again, since the
  * worker may still be reading it. False: there was no memory for a wait table. */
-static bool clear(struct slot *p) {
+static bool clear(struct slot *p, const char *name) {
     struct hd_wait_table *t = p->waits != NULL ? p->waits : hd_wait_table_new();
     if (t == NULL) {
         return false;
@@ -107,6 +113,8 @@ static bool clear(struct slot *p) {
     hd_wait_table_forget(t);
     t->stack_top = 0;
     t->named = true;
+    t->pool = strcmp(name, POOL) == 0;
+    t->silent = false;
     /* The slot's former thread may have ended in a signal handler while `slow_path` was true. In this case
      * the flag is still set. */
     atomic_store_explicit(&t->slow_path, false, memory_order_relaxed);
@@ -123,7 +131,7 @@ static bool watch(const char *name, uint64_t now_ns) {
     /* `run` is read after the slot is claimed. So if this run ends meanwhile, its end sets the slot to
      * FORGOTTEN. */
     struct hd_run *run = hd_run_current();
-    struct hd_watch *w = run != NULL && clear(p) ? hd_watch_add(run, name, 0, now_ns) : NULL;
+    struct hd_watch *w = run != NULL && clear(p, name) ? hd_watch_add(run, name, 0, now_ns) : NULL;
     uint32_t claimed = CLAIMED;
     if (w == NULL || pthread_setspecific(at_exit, p) != 0) {
         if (w != NULL) {
@@ -144,23 +152,35 @@ static bool watch(const char *name, uint64_t now_ns) {
     return true;
 }
 
+static bool watch_quietly(const char *name, uint64_t now_ns) {
+    int saved = errno;
+    bool watched = watch(name, now_ns);
+    errno = saved;
+    return watched;
+}
+
 bool hd_named_watch_caller(void) {
     char name[HD_THREAD_NAME_BYTES];
+    if (other_name) {
+        return false;
+    }
     uint64_t now_ns = hd_os_now_ns();
-    if (hd_named->count == 0 || now_ns - checked_ns < CHECK_EVERY_NS || hd_attach_is_filtered()) {
+    if ((hd_named->count == 0 && !hd_named->automatic) || now_ns - checked_ns < CHECK_EVERY_NS ||
+        hd_attach_is_filtered()) {
         return false;
     }
     checked_ns = now_ns;
     if (hd_os.get_thread_name(name) != 0 || hd_os_is_main_thread()) {
         return false; /* --thread does not apply to the main thread */
     }
+    if (hd_named->automatic) {
+        other_name = strcmp(name, POOL) != 0;
+        return !other_name && watch_quietly(name, now_ns);
+    }
     for (uint32_t i = 0; i < hd_named->count; i++) {
         if (strcmp(name, hd_named->record->options.thread[i]) == 0) {
             atomic_fetch_or(&hd_named->record->threads_seen, 1U << i);
-            int saved = errno;
-            bool watched = watch(name, now_ns);
-            errno = saved;
-            return watched;
+            return watch_quietly(name, now_ns);
         }
     }
     return false;
@@ -170,10 +190,12 @@ bool hd_named_watch_caller(void) {
 
 void hd_named_init(struct hd_record *r) {
     uint32_t count = r->options.threads < HD_THREADS_NAMED ? r->options.threads : HD_THREADS_NAMED;
-    struct hd_named *n = count > 0 ? hd_os_memory_take(sizeof *n) : NULL;
+    bool automatic = count == 0 && r->options.loop[0] == '\0';
+    struct hd_named *n = count > 0 || automatic ? hd_os_memory_take(sizeof *n) : NULL;
     if (n != NULL && pthread_key_create(&at_exit, thread_ends) == 0) {
         n->record = r;
         n->count = count;
+        n->automatic = automatic;
         hd_named = n;
     }
 }
@@ -205,6 +227,28 @@ bool hd_named_due(uint64_t now_ns) {
     return false;
 }
 
+static uint32_t certainty_of(const struct hd_wait_table *t) {
+    return t->silent ? HD_RECORD_NO_LOOP : t->recognition->certainty;
+}
+
+void hd_named_set_main_loop(bool has_loop) {
+    if (hd_named != NULL) {
+        hd_named->main_loop = has_loop;
+    }
+}
+
+const struct hd_wait_table *hd_named_busiest(const struct hd_wait_table *t) {
+    for (unsigned i = 0; hd_named != NULL && i < HD_NAMED_SLOTS; i++) {
+        const struct slot *p = &hd_named->slot[i];
+        if (atomic_load(&p->use) == WATCHED && !p->waits->silent &&
+            atomic_load_explicit(&p->waits->order, memory_order_relaxed) >
+                atomic_load_explicit(&t->order, memory_order_relaxed)) {
+            t = p->waits;
+        }
+    }
+    return t;
+}
+
 uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_loop *blocked,
                             struct hd_blocked *how) {
     uint32_t best = hd_named != NULL ? hd_named->ended_status : 0;
@@ -216,17 +260,18 @@ uint32_t hd_named_recognise(const struct hd_stack_tools *tools, const struct hd_
         }
         atomic_store(&p->working, 1);
         uint32_t use = atomic_load(&p->use);
+        p->waits->silent = hd_named->automatic && hd_named->main_loop;
         if (use == WATCHED) {
             if (blocked == NULL) {
                 hd_recognition_judge(p->waits, tools);
             } else if (p->waits->loop == blocked) {
                 hd_recognition_blocked(p->waits, how);
             }
-            known = p->waits->recognition->certainty;
+            known = certainty_of(p->waits);
         } else if (use == ENDED && blocked == NULL) {
             hd_recognition_judge(p->waits, tools); /* judges the thread's last waits */
             hd_recognition_end(p->waits, tools);
-            known = p->waits->recognition->certainty;
+            known = certainty_of(p->waits);
             hd_named->ended_status = known > hd_named->ended_status ? known : hd_named->ended_status;
             atomic_store(&p->use, FREE);
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watches the threads that the user named (--thread). The watch of such a thread starts at one of the
- * thread's waits, and lasts until the thread ends. A thread may get its name late. So an unwatched thread
- * checks its name at its waits, at most every 100 ms.
+ * Watches the threads that the user named (--thread). Without that option, it watches tokio's workers, as
+ * long as the main thread has no loop. The watch of such a thread starts at one of the thread's waits, and
+ * lasts until the thread ends. A thread may get its name late. So an unwatched thread checks its name at its
+ * waits, at most every 100 ms.
  */
 #ifndef HD_NAMED_THREADS_H
 #define HD_NAMED_THREADS_H
@@ -21,6 +22,12 @@ void hd_named_init(struct hd_record *r);
 /* The calling thread is not watched and is about to wait. True: the watch of this thread has started. Keeps
  * errno. */
 bool hd_named_watch_caller(void);
+
+/* Says whether the main thread has a loop. */
+void hd_named_set_main_loop(bool has_loop);
+
+/* The wait table of the watched thread with the most waits; `t` where none has more. On the worker thread. */
+const struct hd_wait_table *hd_named_busiest(const struct hd_wait_table *t);
 
 /* Ends the watches of all named threads. The caller has stopped the monitor, or is the monitor. The
  * threads can be watched again once a monitor runs again. */

@@ -268,7 +268,8 @@ static void give_verdicts(struct hd_wait_table *t, const struct hd_stack_tools *
     if (changed) {
         store_earlier_waits(t);
     }
-    atomic_store_explicit(&loop->found.lost, r->loop == HD_RULE_NONE && r->changes > 0, memory_order_relaxed);
+    bool lost = t->silent || (r->loop == HD_RULE_NONE && r->changes > 0);
+    atomic_store_explicit(&loop->found.lost, lost, memory_order_relaxed);
     atomic_store_explicit(&loop->found.certain, hd_rule_certain(r), memory_order_relaxed);
     /* The store of found.certain does not suffice, because a parked monitor does not read it. So the worker's
      * code that publishes deferred reports gets a message too. */
@@ -304,6 +305,12 @@ void hd_recognition_blocked(struct hd_wait_table *t, struct hd_blocked *how) {
     bool was_certain = hd_rule_certain(r);
     if (how->in_turn && !how->served) {
         how->epoll = epoll_at(t, how->depth);
+        how->parked = t->pool && how->epoll >= 0 && (g->parked_sp == 0 || g->parked_sp == how->sp);
+        return;
+    }
+    if (t->pool) {
+        /* A parked thread has not left the loop: the threads of the pool take turns in it. */
+        g->parked_sp = how->served ? how->sp : g->parked_sp;
         return;
     }
     if (!hd_judge_by_option(&g->judge)) {

@@ -40,6 +40,9 @@ struct hd_recognition {
     } progress;
     /* true: the last judgement of the waits found that the program had left the loop (hd_rule_is_over) */
     bool closed;
+    /* The stack pointer of the thread when it was parked, and another thread served the pool's loop. 0: not
+     * seen yet. Only for a thread of a known pool. */
+    uint64_t parked_sp;
     uint64_t rule_changes; /* the value of judge.rule.changes at the last judgement */
     uint32_t certainty;    /* enum hd_record_certainty */
     uint32_t generation;   /* the generation of the watch at the last judgement */

@@ -74,6 +74,8 @@ struct hd_wait_table {
     struct hd_waiting *library;
     int32_t accepted;   /* the descriptor of the last accepted connection, plus 1; 0: none */
     bool named;         /* true: the user named this thread (--thread); false: it is the main thread */
+    bool pool;          /* true: a thread of a pool whose threads take turns in one loop (tokio) */
+    bool silent;        /* true: the thread's loop does not count, since the main thread has one */
     uint64_t stack_top; /* an address above all frames of the main thread; 0: not known */
     struct hd_wait_entry entry[HD_WAIT_ENTRIES];
     struct hd_stack_copies copies;

@@ -70,6 +70,7 @@ struct hd_sample {
     uint32_t cut;             /* the number of frames left out of a long stack */
     /* the number of the stack's frames, if the stack was read down to its outermost frame; otherwise 0 */
     uint32_t depth;
+    uint64_t sp; /* the thread's stack pointer */
     /* true: the thread waits for work in a thread pool, and another thread of the pool serves the loop */
     bool served;
 };

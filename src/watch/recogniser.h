@@ -49,6 +49,8 @@ struct hd_blocked {
     /* False in the worker's first message about this blocked thread. If another thread serves the loop while
      * this thread is blocked, the worker sends a second message, in which this member is true. */
     bool served;
+    /* The recogniser's answer: the thread is, or may be, in a thread pool's wait for work. */
+    bool parked;
 };
 
 /* The functions that the recogniser offers to the monitor and the worker. All members are NULL if the program

@@ -95,6 +95,7 @@ void hd_sample_add(struct hd_worker *worker, struct hd_turn *turn, const struct 
     now.sched = c->sched;
     now.state = c->state;
     if (is_new) {
+        now.sp = c->regs.sp;
         read_new_stack(worker, turn, c, &now);
     } else {
         read_same_stack(worker, turn, c, &now);

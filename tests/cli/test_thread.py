@@ -183,6 +183,15 @@ class Threads(SideBySide):
         _, hangs = self.watch([WAITS, "w30", "one:w16 s8 w5"])
         self.assertEqual([], hangs)
 
+    def beside_tokios_workers_need_no_option_where_the_main_thread_has_no_loop(self):
+        worker = ":ntokio-runtime-w w16 s8 w16"
+        program, hangs = self.watch([WAITS, "", worker])
+        self.assertEqual(["tokio-runtime-w"], [r["loop"]["name"] for r in hangs], program.errors)
+        self.assert_about(800, hangs[0])
+        program, hangs = self.watch([WAITS, "w40", worker])
+        self.assertEqual([], hangs, program.errors)
+        self.assertRegex(program.told[-1], " no hang of")
+
     def beside_one_thread_after_the_other(self):
         program, hangs = self.watch([PYTHON, "-I", "-c", AGAIN], "again", status=0)
         self.assertEqual(["again"] * 3, [r["loop"]["name"] for r in hangs], program.errors)

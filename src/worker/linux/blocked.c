@@ -79,7 +79,7 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
                           const struct hd_turn *turn, const struct hd_sample *sample) {
     const struct hd_recogniser *r = &run->ports.recogniser;
     struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
-    struct hd_blocked how = {.depth = sample->depth, .in_turn = true, .epoll = -1};
+    struct hd_blocked how = {.sp = sample->sp, .depth = sample->depth, .in_turn = true, .epoll = -1};
     bool may = r->blocked != NULL && sample->probe.syscall_nr == SYS_futex &&
                !hd_evidence_lock(&sample->probe)->ownable && sample->depth != 0 && !hd_blocked_is_left(run);
     if (may) {
@@ -89,9 +89,10 @@ bool hd_blocked_is_served(const struct hd_run *run, const struct hd_probe_contex
         how.served = another_waits_by(probe->proc_fd, turn->loop.thread, how.epoll) &&
                      still_waits(probe->proc_fd, turn->loop.thread, &sample->sched);
     }
-    if (how.served) {
+    if (how.served) { /* proof, which the recogniser stores */
         r->blocked(r->ctx, &w->loop, &how);
     }
+    how.served |= how.parked;
     /* The worker must check the next sample, because another thread may serve the loop by then. In a launch
      * the worker must check even if the loop's call site is unknown, because the recogniser may know the call
      * site by then. */
