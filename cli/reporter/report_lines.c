@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/cpu_quota.h"
 #include "cli/base/libexec.h"
 #include "cli/base/memory_limit.h"
 #include "cli/base/message.h"
@@ -28,6 +29,7 @@ json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) 
         return NULL;
     }
     memory_keep_to_room(); /* the program's use of it grows */
+    cpu_quota_leave(&r->shared->finish, &r->shared->hurry);
     if (r->symbolizer == NULL) {
         r->symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     }
@@ -36,6 +38,7 @@ json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) 
     }
     report_symbolicate(report, r->symbolizer, path != NULL ? report_owner(path) : geteuid(),
                        json ? REPORT_ALL : REPORT_TREE, &notes);
+    cpu_quota_return();
     void *volatile space = malloc(SPACE_BYTES); /* without it the text would be cut */
     if (space == NULL) {
         _exit(EXIT_FAILURE);
