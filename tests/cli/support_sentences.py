@@ -3,6 +3,8 @@
 # Sentences that a cause alone does not show, and a program for each. test_kinds.py asserts them, and scripts/kinds writes them into
 # docs/kinds.md.
 
+import os
+import shutil
 import typing
 
 
@@ -12,6 +14,10 @@ class Sentence(typing.NamedTuple):
     means: str  # for the page
     command: str  # the program in words
     program: str  # for python3
+    needs: typing.Tuple[str, ...] = ()  # files and commands of other packages
+
+    def is_here(self):
+        return all(os.path.exists(need) if need[0] == "/" else shutil.which(need) for need in self.needs)
 
 
 # The loop of each program: some waits, the hang, and one wait more.
@@ -95,6 +101,82 @@ def place_order(log):
     log.send(b"an order")
 """ + RUN
 
+SERVICE = LOOP + """daemon = subprocess.Popen(["dbus-daemon", "--session", "--nofork", "--print-address"], stdout=subprocess.PIPE, text=True)
+os.environ["DBUS_SESSION_BUS_ADDRESS"] = daemon.stdout.readline().strip()
+from gi.repository import Gio
+OTHER = '''import os, signal
+from gi.repository import Gio, GLib
+def own(*_):
+    print(flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+Gio.bus_own_name(Gio.BusType.SESSION, "org.example.Portal", 0, None, own, None)
+GLib.MainLoop().run()
+'''
+service = subprocess.Popen([sys.executable, "-c", OTHER], stdout=subprocess.PIPE)
+service.stdout.readline()
+bus = Gio.bus_get_sync(Gio.BusType.SESSION, None)
+bus.set_exit_on_close(False)
+def hang():
+    with contextlib.suppress(Exception):
+        open_portal()
+    service.kill()
+def open_portal():
+    bus.call_sync("org.example.Portal", "/org/example", "org.example.Portal", "Open", None, None, 0, 1000, None)
+""" + RUN + "daemon.kill()\n"
+
+DISPLAY = LOOP + """import ctypes, signal
+server = subprocess.Popen(["Xvfb", "-displayfd", "1", "-nolisten", "tcp"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+number = server.stdout.readline().strip()
+x11 = ctypes.CDLL("libX11.so.6")
+x11.XOpenDisplay.restype = ctypes.c_void_p
+display = ctypes.c_void_p(x11.XOpenDisplay(b":" + number))
+def hang():
+    server.send_signal(signal.SIGSTOP)
+    subprocess.Popen(["sh", "-c", "sleep 1; kill -CONT %d" % server.pid])
+    redraw()
+    server.kill()
+def redraw():
+    x11.XSync(display, 0)
+""" + RUN
+
+CLIPBOARD = """import os, signal, subprocess, time
+server = subprocess.Popen(["Xvfb", "-displayfd", "1", "-nolisten", "tcp"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+os.environ["DISPLAY"] = ":" + server.stdout.readline().decode().strip()
+from PyQt5.QtCore import QTimer
+from PyQt5.QtWidgets import QApplication
+app = QApplication([])
+owner = subprocess.Popen(["xclip", "-quiet", "-selection", "clipboard"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+owner.stdin.write(b"text")
+owner.stdin.close()
+time.sleep(0.5)
+owner.send_signal(signal.SIGSTOP)
+def paste_text():
+    subprocess.Popen(["sh", "-c", "sleep 1; kill -CONT %d" % owner.pid])
+    app.clipboard().text()
+    owner.kill()
+    QTimer.singleShot(300, app.quit)
+for ms in range(50, 1000, 50):
+    QTimer.singleShot(ms, lambda: None)
+QTimer.singleShot(1000, paste_text)
+app.exec_()
+server.kill()
+"""
+
+NAME_SERVER = LOOP + """import ctypes, struct
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 0))
+libc = ctypes.CDLL("libc.so.6")
+libc.__res_init()
+libc.__res_state.restype = ctypes.c_void_p
+settings = struct.pack("=H", socket.AF_INET) + struct.pack("!H", server.getsockname()[1]) + bytes([127, 0, 0, 1])
+ctypes.memmove(libc.__res_state(), struct.pack("=ii", 1, 1), 8)
+ctypes.memmove(libc.__res_state() + 16, struct.pack("=i", 1) + settings, 12)
+def hang():
+    look_up()
+def look_up():
+    socket.getaddrinfo("files.example", 80, socket.AF_INET)
+""" + RUN
+
 SENTENCES = [
     Sentence("lock of a database", r"^waited for a lock of app\.db held by python3 \(\d+\)",
              "SQLite waits for a lock of a database, in sleeps of up to 100 ms. Another process has the lock.",
@@ -113,4 +195,18 @@ SENTENCES = [
     Sentence("local socket", r"^waited for sleep \(\d+\), which does not read the socket log, in sendto$",
              "The thread writes to a local socket, which is full, such as that of the system's log.",
              "python3, which writes a log to a service that does not read", SOCKET),
+    Sentence("service", r"^waited for the D-Bus service org\.example\.Portal in g_dbus_connection_call_sync$",
+             "The thread waits for the reply to a call by D-Bus. A unique name, such as `:1.42`, has the call's interface with it.",
+             "python3, which calls a D-Bus service that does not answer", SERVICE,
+             ("dbus-daemon", "/usr/lib/python3/dist-packages/gi/__init__.py")),
+    Sentence("display server", r"^waited for the display server Xvfb \(\d+\) in poll$",
+             "The thread waits for a reply of the X server or the Wayland compositor. The process is known if it is the user's.",
+             "python3, whose X server is stopped", DISPLAY, ("Xvfb",)),
+    Sentence("clipboard", r"^waited for the clipboard's owner in QClipboard::text$",
+             "The thread waits for another program's data: that program owns the clipboard.",
+             "python3, which pastes by Qt from a program that does not answer", CLIPBOARD,
+             ("Xvfb", "xclip", "/usr/lib/python3/dist-packages/PyQt5/__init__.py")),
+    Sentence("name server", r"^waited for the name server 127\.0\.0\.1:\d+ in getaddrinfo$",
+             "The thread looks up a name, and the server does not answer. nscd and systemd-resolved are such servers, too.",
+             "python3, which looks up a name at a server that does not answer", NAME_SERVER),
 ]
