@@ -108,6 +108,7 @@ static int dump(const struct live_process *p, const struct options *o) {
             live_report_symbolicate(report, &threads, s, &notes);
             symbolizer_destroy(s);
         }
+        tasks_name_threads(report, &threads);
         live_report_add_waits(report, &threads);
         tasks_add(report, &threads);
         status = print(report, notes, o);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "script/joins.h"
 #include "script/tasks.h"
 
 #define TASKS_MAX 1000u
@@ -199,6 +200,25 @@ static void read_all(struct reading *r) {
     }
     qsort(r->seen, r->count, sizeof *r->seen, compare);
     find_holders(r);
+}
+
+void tasks_name_threads(json_t *report, const struct live_threads *t) {
+    json_t *threads = json_object_get(report, "threads"), *thread;
+    char name[HD_TASK_NAME_BYTES];
+    uint32_t at = 0;
+    int tid;
+    size_t i;
+    const char *first = json_string_value(json_object_get(json_array_get(threads, 0), "name"));
+    while (first != NULL && hd_scripts_next_thread(t->scripts, &at, &tid, name, sizeof name)) {
+        int number = live_threads_called(t, tid);
+        json_array_foreach(threads, i, thread) {
+            const char *old = json_string_value(json_object_get(thread, "name"));
+            if (i > 0 && number != 0 && json_integer_value(json_object_get(thread, "tid")) == number &&
+                old != NULL && strcmp(old, first) == 0) {
+                json_object_set_new(thread, "name", json_string(name));
+            }
+        }
+    }
 }
 
 void tasks_add(json_t *report, const struct live_threads *t) {

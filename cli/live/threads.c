@@ -16,9 +16,9 @@
 #include "cli/live/sampled.h"
 #include "cli/live/stopped.h"
 #include "os/linux/proc_files.h"
-#include "os/linux/proc_status.h"
 #include "os/os.h"
 #include "os/thread_list.h"
+#include "script/joins.h"
 #include "unwind/unwind.h"
 
 #define LOOK_NS (100 * HD_NS_PER_MS) /* for which a running thread may yet block */
@@ -42,23 +42,8 @@ struct live_reading {
 
 /* ---- names and numbers ------------------------------------------------------------------------ */
 
-int live_threads_own_number(const struct live_threads *t, int tid) {
-    char path[48];
-    if (t->process->own_pid == t->process->pid) {
-        return tid;
-    }
-    hd_proc_task_path(path, sizeof path, tid, "status");
-    return (int)hd_proc_status_number(t->process->proc_fd, path, "NSpid:", 10);
-}
-
 static int thread_called(void *arg, int tid) {
-    struct live_threads *t = arg;
-    for (size_t i = 0; i < t->count; i++) {
-        if (live_threads_own_number(t, hd_thread_id_tid(t->record[i].thread)) == tid) {
-            return hd_thread_id_tid(t->record[i].thread);
-        }
-    }
-    return 0;
+    return live_threads_called(arg, tid);
 }
 
 static void read_name(const struct live_threads *t, struct hd_thread_record *r) {
@@ -145,6 +130,9 @@ static int keep_frames(struct live_reading *r, struct hd_thread_record *record, 
         lock->gil = true;
         lock->owner = hd_thread_id_of(
             owner == 0 || t->process->own_pid == t->process->pid ? owner : thread_called(t, owner));
+    } else if (lock != NULL && hd_thread_id_is_none(hd_evidence_awaited_thread(probe))) {
+        int joined = hd_scripts_joined(t->scripts, stack.tid);
+        lock->joined = hd_thread_id_of(joined != 0 ? thread_called(t, joined) : 0);
     }
     record->waits_for = hd_evidence_awaited_thread(probe);
     record->cut = walk.cut;

@@ -41,6 +41,8 @@ int live_threads_read(struct live_threads *t, const struct live_process *p, bool
 int live_threads_again(struct live_threads *t);
 /* The number that the thread has in the process's own PID namespace. */
 int live_threads_own_number(const struct live_threads *t, int tid);
+/* The thread that has this number there; 0: none. */
+int live_threads_called(const struct live_threads *t, int tid);
 void live_threads_free(struct live_threads *t);
 
 #endif

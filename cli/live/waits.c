@@ -12,6 +12,7 @@
 #include "cli/base/path.h"
 #include "cli/reader/lock_function.h"
 #include "cli/reader/own_frame.h"
+#include "cli/reader/script_frames.h"
 #include "os/syscall_table.h"
 
 static const json_t *thread_of(const json_t *report, int tid) {
@@ -182,6 +183,17 @@ static void say_wait(FILE *out, const struct hd_probe *e, enum hd_cause_kind kin
     }
 }
 
+/* "waits at exit for child 71 (python3) in wait4". Takes the text. */
+static char *at_exit(char *text) {
+    char *more = NULL;
+    if (strncmp(text, "waits for ", strlen("waits for ")) != 0 ||
+        asprintf(&more, "waits at exit%s", text + strlen("waits")) < 0) {
+        return text;
+    }
+    free(text);
+    return more;
+}
+
 static char *detail_of(const json_t *report, const struct live_threads *t, size_t i,
                        enum hd_cause_kind kind) {
     const struct hd_probe *e = &t->wait[i].probe;
@@ -202,7 +214,8 @@ static char *detail_of(const json_t *report, const struct live_threads *t, size_
         say_wait(out, e, kind, call);
     }
     fclose(out);
-    return text;
+    const json_t *thread = thread_of(report, hd_thread_id_tid(t->record[i].thread));
+    return text != NULL && script_frames_at_exit(frames_of(thread)) ? at_exit(text) : text;
 }
 
 static void set_text(json_t *object, const char *name, const char *value) {

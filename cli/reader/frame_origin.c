@@ -158,6 +158,7 @@ bool report_frame_is_of_interpreter(const json_t *report, const json_t *frame) {
         return false;
     }
     return names_begin_with_any(name, libraries) ||
+           strstr(module_path(report, frame), "/lib-dynload/") != NULL || /* Python's own extension modules */
            (names_begin_with_any(name, programs) &&
             frame_is_program(report, report_frame_module(report, frame)));
 }

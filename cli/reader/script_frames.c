@@ -195,6 +195,25 @@ int script_frame_is_system(const json_t *frame) {
            strstr(file, "/hangdog_labels.") != NULL;
 }
 
+int script_frames_at_exit(const json_t *frames) {
+    static const char *const functions[][2] = {{"_shutdown", "threading.py"},
+                                               {"_python_exit", "concurrent/futures/thread.py"},
+                                               {"_exit_function", "multiprocessing/util.py"}};
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *name = json_string_value(json_object_get(frame, "function"));
+        const char *file = json_string_value(json_object_get(frame, "file"));
+        for (size_t k = 0; name != NULL && file != NULL && k < sizeof functions / sizeof functions[0]; k++) {
+            size_t n = strlen(file), end = strlen(functions[k][1]);
+            if (strcmp(name, functions[k][0]) == 0 && n >= end &&
+                strcmp(file + n - end, functions[k][1]) == 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 #define NODE_HINT "no JavaScript names: this build of V8 does not describe its objects"
 #define NO_NAMES(language) "no " language " names: Hangdog does not read " language "'s stacks"
 

@@ -20,6 +20,9 @@ void script_frames_hint(const json_t *report, int mapped, json_t *notes);
 /* The language of a frame that is a script's function, NULL of any other. Borrowed. */
 const char *script_frame_language(const json_t *frame);
 
+/* True: the interpreter is exiting, and waits for threads or children that it does not end. */
+int script_frames_at_exit(const json_t *frames);
+
 /* True: the name of the source file shows that the function is of the interpreter's own library. */
 int script_frame_is_system(const json_t *frame);
 

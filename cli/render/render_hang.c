@@ -165,6 +165,28 @@ static void put_label(const struct page *p) {
     }
 }
 
+/* "Task-7, awaited by checkout, by Task-1". A program's main task goes without saying. */
+static void put_task(const struct page *p) {
+    const json_t *task = json_object_get(p->report, "task"), *awaiters = json_object_get(task, "awaiters");
+    const char *name = value_text(task, "name");
+    char *text = NULL;
+    size_t bytes;
+    bool plain = json_array_size(awaiters) == 0 && name != NULL && strcmp(name, "Task-1") == 0;
+    FILE *out = name != NULL && !plain ? open_memstream(&text, &bytes) : NULL;
+    if (out == NULL) {
+        return;
+    }
+    sanitize_print(out, name);
+    for (size_t i = 0; i < json_array_size(awaiters); i++) {
+        fputs(i == 0 ? ", awaited by " : ", by ", out);
+        sanitize_print(out, json_string_value(json_array_get(awaiters, i)));
+    }
+    if (fclose(out) == 0) {
+        render_wrapped(p, "", "  task ", LABEL, text);
+    }
+    free(text);
+}
+
 static void put_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     const char *kind = value_text(cause, "kind");
@@ -352,6 +374,7 @@ void render_short(const struct page *p, bool more) {
     size_t hidden = 0;
     put_headline(p);
     put_label(p);
+    put_task(p);
     put_why(p);
     render_own_frames(p, frames, &hidden);
     if (hot != NULL && json_array_size(frames) == 0 && !render_is_cpu(p->report)) {

@@ -107,6 +107,31 @@ static const char *name_of(const char *kind) {
     return strcmp(kind, "unfair-lock") == 0 ? "an unfair lock" : "a read-write lock";
 }
 
+/* "waited for thread 71 "poller" to end, which was in poll_device (app.py:2)" */
+static char *joined_text(const struct page *p, const char *detail) {
+    static const char before[] = "waited for thread ", after[] = " to end";
+    char *end = NULL, *text = NULL;
+    size_t bytes;
+    bool joins = detail != NULL && strncmp(detail, before, sizeof before - 1) == 0;
+    int64_t tid = joins ? strtoll(detail + sizeof before - 1, &end, 10) : 0;
+    const json_t *thread = tid > 0 ? render_thread(p->report, tid) : NULL;
+    FILE *out =
+        thread != NULL && strncmp(end, after, sizeof after - 1) == 0 ? open_memstream(&text, &bytes) : NULL;
+    if (out == NULL) {
+        return NULL;
+    }
+    fputs("waited for ", out);
+    render_put_thread(out, tid, thread);
+    fputs(after, out);
+    put_place(out, p, thread, ", which was in ", true);
+    fputs(share_of(detail), out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 char *render_lock(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause"), *ring = json_object_get(cause, "deadlock");
     const char *kind = value_text(cause, "kind"), *detail = value_text(cause, "detail");
@@ -117,6 +142,9 @@ char *render_lock(const struct page *p) {
     bool two = json_array_size(ring) == 2;
     const char *lock = value_text(cause, "lock_kind");
     size_t before = detail != NULL && owner != 0 ? before_owner(detail, owner) : 0;
+    if (owner == 0 && kind != NULL && strcmp(kind, "lock") == 0) {
+        return joined_text(p, detail);
+    }
     if (kind == NULL || (strcmp(kind, "lock") != 0 && strcmp(kind, "gil") != 0) || owner == 0 ||
         thread == NULL || before == 0 || (json_array_size(ring) != 0 && !two)) {
         return NULL;

@@ -34,6 +34,7 @@ struct lines {
     size_t first;  /* index of the first one in the stack */
     bool own;      /* the first one is the user's, or a library's that stands for the hang */
     bool librarys; /* the latter */
+    bool scripts;  /* true: a function of the language's own library */
 };
 
 static double share_of(const json_t *frame) {
@@ -99,8 +100,9 @@ static bool is_part_of_library(const struct page *p, const json_t *frames, const
 
 static bool is_wanted(const struct page *p, const json_t *frames, const struct lines *l, size_t at) {
     return at == l->first ||
-           (l->librarys ? is_part_of_library(p, frames, l, at)
-                        : !l->own || report_frame_is_own(p->report, json_array_get(frames, at)));
+           (l->scripts    ? script_frame_language(json_array_get(frames, at)) != NULL
+            : l->librarys ? is_part_of_library(p, frames, l, at)
+                          : !l->own || report_frame_is_own(p->report, json_array_get(frames, at)));
 }
 
 static void choose(const struct page *p, const json_t *frames, struct lines *l) {
@@ -108,7 +110,8 @@ static void choose(const struct page *p, const json_t *frames, struct lines *l) 
     bool users =
         own != NULL && (report_frame_is_own(p->report, own) || report_frame_is_plugin(p->report, own, true));
     l->librarys = own != NULL && !users && report_frame_is_librarys(p->report, own);
-    l->own = users || l->librarys;
+    l->scripts = own != NULL && !users && script_frame_language(own) != NULL;
+    l->own = users || l->librarys || l->scripts;
     l->first = l->own ? index_of(frames, own) : 0;
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i),

@@ -4,6 +4,7 @@
  * it. Reports come from anywhere: what is missing or of another type reads as NULL, 0 or empty.
  */
 #include "cli/reader/lock_function.h"
+#include "cli/reader/script_frames.h"
 #include "cli/render/render_parts.h"
 
 #include <stdlib.h>
@@ -68,6 +69,17 @@ static const char *named_lock(const json_t *report) {
                    : NULL;
 }
 
+/* "waited at exit for child 71". Takes the text. */
+static char *at_exit(char *text) {
+    char *more = NULL;
+    if (strncmp(text, "waited for ", strlen("waited for ")) != 0 ||
+        asprintf(&more, "waited at exit%s", text + strlen("waited")) < 0) {
+        return text;
+    }
+    free(text);
+    return more;
+}
+
 char *render_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
     const char *detail = value_text(cause, "detail");
@@ -95,7 +107,8 @@ char *render_why(const struct page *p) {
         free(text);
         return NULL;
     }
-    return text;
+    const json_t *hot = json_object_get(json_object_get(p->report, "hot_stack"), "frames");
+    return script_frames_at_exit(hot) ? at_exit(text) : text;
 }
 
 char *render_cause(const json_t *report) {

@@ -250,23 +250,22 @@ static bool list_of(struct hd_scripts *s, int tid, struct walk *w, uint64_t *add
     return true;
 }
 
-bool hd_cpython_runs_frame(struct hd_scripts *s, int tid, uint64_t address,
-                           bool (*wants)(const struct hd_scripts *, uint64_t, uint64_t), uint64_t arg) {
-    const struct hd_cpython_layout *l = &s->py.layout;
+bool hd_cpython_visit_frames(struct hd_scripts *s, int tid,
+                             bool (*visit)(struct hd_scripts *, uint64_t, void *), void *arg) {
     static const struct hd_script_stack none;
     struct native native = {.copy = &none, .live = true};
     struct walk w = {.s = s, .native = &native};
     uint64_t at = 0;
-    bool found = false;
     if (!list_of(s, tid, &w, &at)) {
         return false;
     }
-    for (unsigned i = 0; !found && at != 0 && i < WALK_MAX; i++) {
-        uint64_t local = wants != NULL ? hd_cpython_word(s, at + l->objects.frame_locals) : 0;
-        found = wants != NULL ? wants(s, local & ~(uint64_t)TAG_BITS, arg) : at == address;
-        at = hd_cpython_word(s, at + l->frame_back);
+    for (unsigned i = 0; at != 0 && i < WALK_MAX; i++) {
+        if (visit(s, at, arg)) {
+            return true;
+        }
+        at = hd_cpython_word(s, at + s->py.layout.frame_back);
     }
-    return found;
+    return false;
 }
 
 /* A thread that never was in the interpreter needs no search. */

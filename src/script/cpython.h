@@ -21,11 +21,10 @@ uint64_t hd_cpython_word(const struct hd_scripts *s, uint64_t address);
 
 /* The interpreter that has the main thread; 0: none. */
 uint64_t hd_cpython_main_interpreter(const struct hd_scripts *s);
-/* Whether a Python frame of this thread lies at this address; without an address, whether `wants` is true of
- * the first local variable of one. */
-bool hd_cpython_runs_frame(struct hd_scripts *s, int tid, uint64_t address,
-                           bool (*wants)(const struct hd_scripts *, uint64_t local, uint64_t arg),
-                           uint64_t arg);
+/* Calls `visit` with the address of each Python frame of the thread, from the innermost on, until it answers
+ * true. Whether it did. */
+bool hd_cpython_visit_frames(struct hd_scripts *s, int tid,
+                             bool (*visit)(struct hd_scripts *, uint64_t frame, void *arg), void *arg);
 
 /* At most `*count` characters of a str, the first or the last, and their width in bytes. False: it is not a
  * str.

@@ -64,10 +64,18 @@ bool hd_task_read(const struct hd_scripts *s, uint64_t task, struct hd_task *out
 
 /* ---- the running one ------------------------------------------------------------------------ */
 
+static bool is_at(struct hd_scripts *s, uint64_t frame, void *arg) {
+    (void)s;
+    return frame == *(const uint64_t *)arg;
+}
+
 static bool is_of_thread(struct hd_scripts *s, int tid, uint64_t task) {
     struct hd_task t;
-    return hd_task_read(s, task, &t) && t.state == HD_TASK_RUNS &&
-           hd_cpython_runs_frame(s, tid, t.coroutine + s->py.layout.objects.coroutine_frame, NULL, 0);
+    if (!hd_task_read(s, task, &t) || t.state != HD_TASK_RUNS) {
+        return false;
+    }
+    uint64_t frame = t.coroutine + s->py.layout.objects.coroutine_frame;
+    return hd_cpython_visit_frames(s, tid, is_at, &frame);
 }
 
 /* asyncio's dict of running tasks has one of each loop. */
@@ -180,4 +188,19 @@ uint64_t hd_task_awaiter(const struct hd_scripts *s, uint64_t task) {
     struct search q = {.s = s, .from = task, .steps = STEPS_MAX};
     struct hd_task t;
     return hd_task_read(s, task, &t) ? task_of_future(&q, task, DEPTH_MAX) : 0;
+}
+
+void hd_task_chain(struct hd_scripts *s, int tid, struct hd_task_chain *out) {
+    struct hd_task t;
+    out->name[0] = '\0';
+    out->awaiters = 0;
+    uint64_t task = hd_task_running(s, tid);
+    if (task == 0 || !hd_task_read(s, task, &t)) {
+        return;
+    }
+    memcpy(out->name, t.name, sizeof out->name);
+    while (out->awaiters < HD_TASK_AWAITERS && (task = hd_task_awaiter(s, task)) != 0 &&
+           hd_task_read(s, task, &t)) {
+        memcpy(out->awaiter[out->awaiters++], t.name, sizeof t.name);
+    }
 }

@@ -33,6 +33,17 @@ bool hd_task_read(const struct hd_scripts *s, uint64_t task, struct hd_task *out
 uint64_t hd_task_running(struct hd_scripts *s, int tid);
 /* A task that awaits this one, directly or by gather, wait, shield or a TaskGroup; 0: none. */
 uint64_t hd_task_awaiter(const struct hd_scripts *s, uint64_t task);
+
+#define HD_TASK_AWAITERS 4u
+
+struct hd_task_chain { /* names */
+    char name[HD_TASK_NAME_BYTES];
+    char awaiter[HD_TASK_AWAITERS][HD_TASK_NAME_BYTES]; /* of the task, then of that awaiter, ... */
+    uint8_t awaiters;
+};
+/* The task that the thread runs, and its awaiters. An empty name: none. */
+void hd_task_chain(struct hd_scripts *s, int tid, struct hd_task_chain *out);
+
 /* All tasks, done ones too. Their number. */
 uint32_t hd_tasks_all(const struct hd_scripts *s, uint64_t *tasks, uint32_t max);
 

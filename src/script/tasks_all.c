@@ -199,12 +199,14 @@ bool hd_task_has_entered(const struct hd_scripts *s, const struct hd_task *task,
 /* ---- the loop's thread ---------------------------------------------------------------------- */
 
 /* The first local of run_forever is the loop; asyncio.run's Runner has the loop as an attribute. */
-static bool is_loop(const struct hd_scripts *s, uint64_t local, uint64_t loop) {
+static bool has_loop(struct hd_scripts *s, uint64_t frame, void *arg) {
+    uint64_t loop = *(const uint64_t *)arg;
+    uint64_t local = hd_cpython_word(s, frame + s->py.layout.objects.frame_locals) & ~TAG_BITS;
     return local == loop ||
            (hd_object_is(s, local, "Runner") && hd_object_attribute(s, local, "_loop") == loop);
 }
 
 bool hd_task_loop_runs(struct hd_scripts *s, int tid, uint64_t loop) {
     return s->py.eval != 0 && s->py.layout.objects.modules != 0 &&
-           hd_cpython_runs_frame(s, tid, 0, is_loop, loop);
+           hd_cpython_visit_frames(s, tid, has_loop, &loop);
 }

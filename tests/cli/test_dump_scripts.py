@@ -59,6 +59,12 @@ async def main():
         pass
 asyncio.run(main())
 """
+LAST_THREAD = """
+import threading, time
+def upload():
+    time.sleep(99)
+threading.Thread(target=upload, name="uploader").start()
+"""
 CLOCK = """
 import time
 def spin():
@@ -115,6 +121,13 @@ class Python(Programs):
                 self.assertEqual(("b", "c", "Task-1", None), tuple(awaited_by[task] for task in ("a", "b", "c", "Task-1")))
                 (main_task,) = [task for task in loop["tasks"] if task["name"] == "Task-1"]
                 self.assertEqual(["numbers", "main"], [frame["function"] for frame in main_task["frames"]])
+
+    def test_the_thread_that_python_waits_for(self):
+        for python in PYTHONS:
+            with self.subTest(python):
+                program = self.start_python(LAST_THREAD, python=python)
+                self.assert_dump(program, r'waits at exit for the end of thread \d+ "uploader", which is in upload \(app.py:4\).*\n  > _shutdown ')
+                self.assertRegex(dump(program.pid), r'(?m)^thread \d+ "uploader"  sleeps in clock_nanosleep\b')
 
     def test_the_kernels_own_module_has_names(self):
         program = self.start_python(CLOCK)
