@@ -70,7 +70,7 @@ set(alone
 # Left to `make test-all` and .ci/run: each takes 10 s or more, and another test covers the same code.
 set(slow_tests
   cli-bad_states cli-builds cli-changed_file cli-children cli-container cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-harmless cli-hostile_record cli-html
-  cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-previous cli-printed_report
+  cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-pool_stall cli-previous cli-printed_report
   cli-readme cli-rights cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
   real-asyncio real-chromium_stacks real-clickhouse real-clickhouse_answers real-collector real-desktop real-dump_compared real-dump_peers real-first_tries real-freezes real-grouping real-identity real-javascript real-libc
   real-life real-lookup real-loops_made real-macho_files real-mixes real-no_loop real-node real-postgres real-python_versions real-redis

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""A pool whose threads are all busy while the loop waits has a report. A pool with a free thread has none, nor has one that
+flows."""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from support_run import BUILD, HANGDOG, PATIENCE, RealCase, environment, main
+
+POOL = os.path.join(BUILD, "tests/programs/pool")
+PYTHON = "/usr/bin/python3"
+NODE = shutil.which("node", path="/usr/bin:/usr/local/bin:/bin")
+EXECUTOR = """
+import asyncio, sys, time
+from concurrent.futures import ThreadPoolExecutor
+def query(s): time.sleep(s)
+async def main():
+    pool, loop = ThreadPoolExecutor(2), asyncio.get_running_loop()
+    for _ in range(6):
+        await asyncio.gather(*[loop.run_in_executor(pool, query, 0.01) for _ in range(3)])
+        await asyncio.sleep(0.1)
+    await asyncio.gather(*[loop.run_in_executor(pool, query, 1.2) for _ in range(int(sys.argv[1]))])
+asyncio.run(main())
+"""
+LIBUV = """
+const fs = require('fs'), cp = require('child_process');
+cp.execSync('mkfifo stuck');
+fs.readFile(process.execPath, () => {});
+setTimeout(() => {
+  const open = [];
+  for (let i = 0; i < 4; i++) fs.open('stuck', 'r', (e, fd) => { open.push(fd); });
+  cp.spawn('sh', ['-c', 'sleep 1.2; exec 9>stuck; sleep 0.3']).on('exit', () => process.exit(0));
+}, 800);
+"""
+
+
+class PoolStall(RealCase):
+    def run_it(self, *command, options=()):
+        folder = tempfile.TemporaryDirectory(prefix="hangdog-test-")
+        self.addCleanup(folder.cleanup)
+        spool = os.path.join(folder.name, "spool")
+        self.done = subprocess.run([HANGDOG, "run", "--spool", spool, *options, "--", *command], cwd=folder.name, text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE, env=environment(),
+                                   check=False)
+        reports = []
+        for path in glob.glob(os.path.join(spool, "*.json")):
+            with open(path, encoding="utf-8") as file:
+                reports.append(json.load(file))
+            self.assert_valid(reports[-1])
+        return [r for r in reports if r["kind"] == "pool-stall"], [r for r in reports if r["kind"] == "session"]
+
+    def check(self, stalls, sessions, name, threads, function):
+        self.assertEqual(1, len(stalls), self.done.stderr)
+        stall = stalls[0]
+        self.assertTrue(stall["complete"])
+        self.assertAlmostEqual(1.2, stall["duration_ns"] / 1e9, delta=0.15)
+        self.assertEqual((name, threads), (stall["pool"]["name"], stall["pool"]["threads"]))
+        own = [t for t in stall["threads"] if t.get("pool")]
+        self.assertEqual(threads, len(own))
+        for thread in own:
+            self.assertGreater(thread["for_ns"], 400e6)
+        if function:
+            self.assertIn(function, [f.get("function") for f in stall["hot_stack"]["frames"]])
+        self.assertEqual(1, sessions[0]["session"]["pool_stalls"])
+        self.assertEqual(0, sessions[0]["session"]["hangs"])
+
+    def test_a_pool_of_the_programs_own(self):
+        self.check(*self.run_it(POOL, "3", options=("--loop", "pool")), "pool", 3, "read_archive")
+
+    def test_a_free_thread_is_no_stall(self):
+        stalls, _ = self.run_it(POOL, "2", options=("--loop", "pool"))
+        self.assertEqual([], stalls)
+
+    def test_a_pool_that_flows_is_no_stall(self):
+        stalls, _ = self.run_it(POOL, "3", "flows", options=("--loop", "pool"))
+        self.assertEqual([], stalls)
+
+    def test_an_executor_of_python(self):
+        stalls, sessions = self.run_it(PYTHON, "-c", EXECUTOR, "3")
+        self.check(stalls, sessions, "ThreadPoolExecutor", 2, "query")
+        self.assertEqual(1, stalls[0]["pool"]["queued"])
+
+    def test_long_jobs_without_a_queue_are_no_stall(self):
+        stalls, _ = self.run_it(PYTHON, "-c", EXECUTOR, "2")
+        self.assertEqual([], stalls)
+
+    @unittest.skipIf(NODE is None, "no node: apt-get install nodejs")
+    def test_the_pool_of_libuv(self):
+        self.check(*self.run_it(NODE, "-e", LIBUV), "libuv", 4, None)
+
+
+if __name__ == "__main__":
+    main()

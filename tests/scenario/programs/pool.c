@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A pool of the program's own. First all its 3 threads do short tasks, some times, and are idle in between.
+ * Then argv[1] tasks block in a read of a pipe for 1.2 s. With an argv[2] each task is short, and for 1.2 s
+ * there are more tasks than threads. The loop polls a socket.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define THREADS 3
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static unsigned task_us = 5000;
+static int queued, blocking, never[2], sockets[2];
+
+__attribute__((noinline)) static void read_archive(void) {
+    char byte;
+    (void)!read(never[0], &byte, 1);
+    __asm__ volatile("");
+}
+
+static void *work(void *arg) {
+    for (;;) {
+        pthread_mutex_lock(&mutex);
+        while (queued == 0) {
+            pthread_cond_wait(&cond, &mutex);
+        }
+        queued--;
+        int blocks = blocking;
+        pthread_mutex_unlock(&mutex);
+        if (blocks) {
+            read_archive();
+        } else {
+            usleep(task_us);
+        }
+    }
+    return arg;
+}
+
+static void submit(int tasks, int blocks) {
+    pthread_mutex_lock(&mutex);
+    queued += tasks;
+    blocking = blocks;
+    pthread_cond_broadcast(&cond);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void poll_for(int ms) {
+    struct pollfd set = {.fd = sockets[0], .events = POLLIN};
+    poll(&set, 1, ms);
+}
+
+int main(int argc, char **argv) {
+    int tasks = argc > 1 ? atoi(argv[1]) : THREADS;
+    if (pipe(never) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) {
+        return 1;
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, work, NULL);
+    }
+    for (int i = 0; i < 12; i++) {
+        submit(THREADS, 0);
+        poll_for(250);
+    }
+    task_us = argc > 2 ? 60000 : task_us;
+    for (int i = 0; argc > 2 && i < 24; i++) {
+        submit(2 * THREADS, 0);
+        poll_for(50);
+    }
+    if (argc == 2) {
+        submit(tasks, 1);
+        poll_for(1200);
+        (void)!write(never[1], "abc", (size_t)tasks);
+    }
+    poll_for(300);
+    return 0;
+}
