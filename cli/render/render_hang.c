@@ -93,6 +93,14 @@ static void put_loop(FILE *out, const json_t *report) {
     }
 }
 
+void render_pool(FILE *out, const json_t *report) {
+    const json_t *pool = json_object_get(report, "pool");
+    const char *name = value_text(pool, "name");
+    int64_t threads = value_int(pool, "threads");
+    fprintf(out, threads > 1 ? "all %" PRId64 " threads" : "the thread", threads);
+    fprintf(out, " of %s's pool", name != NULL && name[0] != '\0' ? name : "?");
+}
+
 /* hang of 901 ms in lookup (lock.c:13), lockg[9123], 22:54:56 */
 static void put_headline(const struct page *p) {
     char duration[RENDER_DURATION_BYTES], time[RENDER_TIME_BYTES];
@@ -117,6 +125,10 @@ static void put_headline(const struct page *p) {
             fprintf(out, "%s of %s%s", report_words_noun(value_text(p->report, "kind")),
                     render_is_open(p->report) ? "at least " : "",
                     render_duration(duration, value_int(p->report, "duration_ns")));
+        }
+        if (json_object_get(p->report, "pool") != NULL) {
+            fputs(": ", out);
+            render_pool(out, p->report);
         }
         if (own != NULL) {
             fprintf(out, " in %s", own);

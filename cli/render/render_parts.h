@@ -45,6 +45,8 @@ char *render_why(const struct page *p);
 /* The same for a thread that has the mutex, if that is the cause and the thread is in the report. NULL: not.
  */
 char *render_lock(const struct page *p);
+/* "all 4 threads of libuv's pool", of a report of kind pool-stall. */
+void render_pool(FILE *out, const json_t *report);
 /* "thread 9131 \"compactor\"" */
 void render_put_thread(FILE *out, int64_t tid, const json_t *thread);
 const json_t *render_thread(const json_t *report, int64_t tid); /* borrowed; NULL: it has none */

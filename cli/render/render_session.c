@@ -115,6 +115,16 @@ static void put_headline(const struct page *p, const json_t *session) {
     fprintf(p->out, "%s\n", p->style.end);
 }
 
+/* 2 stalls of a pool, 7.9 s */
+static void put_pools(const struct page *p, const json_t *session) {
+    char time[RENDER_DURATION_BYTES];
+    int64_t stalls = value_int(session, "pool_stalls");
+    if (stalls > 0) {
+        fprintf(p->out, "  %" PRId64 " pool stall%s, %s\n", stalls, cli_plural(stalls, "", "s"),
+                render_duration(time, value_int(session, "pool_stall_ns")));
+    }
+}
+
 void render_session(const struct page *p) {
     const json_t *session = json_object_get(p->report, "session");
     put_headline(p, session);
@@ -123,6 +133,7 @@ void render_session(const struct page *p) {
     }
     put_idle(p, session);
     put_turns(p, session);
+    put_pools(p, session);
     put_frames(p, session);
     put_withdrawn(p, session);
     put_suppressed(p, session);

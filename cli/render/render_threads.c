@@ -37,6 +37,7 @@ static void put_summary(const struct page *p, const json_t *thread, bool owner) 
     if (json_is_true(json_object_get(thread, "watched"))) {
         fputs(" (watched)", p->out);
     }
+    fputs(json_is_true(json_object_get(thread, "pool")) ? " (pool)" : "", p->out);
     if (owner) {
         fputs(", has the mutex", p->out);
     }
@@ -44,6 +45,10 @@ static void put_summary(const struct page *p, const json_t *thread, bool owner) 
     put_state(p, thread);
     if (cpu != NULL) {
         fprintf(p->out, ", %.0f%% CPU", json_number_value(cpu));
+    }
+    if (value_int(thread, "for_ns") != 0) {
+        char time[RENDER_DURATION_BYTES];
+        fprintf(p->out, ", for %s by then", render_duration(time, value_int(thread, "for_ns")));
     }
     if (waits_for != 0) {
         fprintf(p->out, ", waits for thread %" PRId64, waits_for);
@@ -97,7 +102,7 @@ static void put_value(FILE *out, const json_t *object, const char *name) {
 
 /* Equal for threads that are alike, and for no others. The caller frees it. NULL: no memory. */
 static char *key_of(const json_t *thread) {
-    static const char *const members[] = {"state", "syscall", "waits_for_tid", "watched", "error"};
+    static const char *const members[] = {"state", "syscall", "waits_for_tid", "watched", "pool", "error"};
     const json_t *frames = json_object_get(json_object_get(thread, "stack"), "frames"), *frame;
     char *text = NULL;
     size_t bytes, i;
@@ -155,6 +160,23 @@ static size_t common_name(const json_t *threads, size_t first, const struct alik
     return n;
 }
 
+/* ", for 530 ms to 2.1 s by then": up to the copy of the stacks, early in a stall. */
+static void put_times(const struct page *p, const json_t *threads, size_t first, const struct alike *group) {
+    char least[RENDER_DURATION_BYTES], most[RENDER_DURATION_BYTES];
+    int64_t least_ns = INT64_MAX, most_ns = 0;
+    for (size_t i = first; i != SIZE_MAX; i = group[i].next) {
+        int64_t ns = value_int(json_array_get(threads, i), "for_ns");
+        least_ns = ns < least_ns ? ns : least_ns;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    if (least_ns > 0) {
+        render_duration(least, least_ns);
+        render_duration(most, most_ns);
+        bool same = strcmp(least, most) == 0;
+        fprintf(p->out, ", for %s%s%s by then", same ? "" : least, same ? "" : " to ", most);
+    }
+}
+
 /* 80 threads "worker"  wait in futex: 4711, 4712, 4713 ... */
 static void put_group(const struct page *p, const json_t *threads, size_t first, const struct alike *group,
                       size_t *frames_shown) {
@@ -164,7 +186,8 @@ static void put_group(const struct page *p, const json_t *threads, size_t first,
     size_t shown = 0, same = name != NULL ? common_name(threads, first, group, name) : 0;
     int64_t waits_for = value_int(thread, "waits_for_tid");
     bool waits = state != NULL && (strcmp(state, "blocked") == 0 || strcmp(state, "uninterruptible") == 0);
-    fprintf(p->out, "  %zu threads", group[first].count);
+    fprintf(p->out, "  %zu threads%s", group[first].count,
+            json_is_true(json_object_get(thread, "pool")) ? " of the pool" : "");
     if (same != 0) {
         char text[64];
         snprintf(text, sizeof text, " \"%.*s%s\"", (int)(same < 48 ? same : 48), name,
@@ -184,11 +207,12 @@ static void put_group(const struct page *p, const json_t *threads, size_t first,
     if (waits_for != 0) {
         fprintf(p->out, ", for thread %" PRId64, waits_for);
     }
+    put_times(p, threads, first, group);
     for (size_t i = first; i != SIZE_MAX && shown < TIDS_SHOWN; i = group[i].next) {
         fprintf(p->out, "%s%" PRId64, shown++ == 0 ? ": " : ", ",
                 value_int(json_array_get(threads, i), "tid"));
     }
-    fputs(" ...\n", p->out);
+    fputs(group[first].count > TIDS_SHOWN ? " ...\n" : "\n", p->out);
     put_stack(p, thread, frames_shown);
 }
 

@@ -139,9 +139,14 @@ static void put_age(const struct reporter *r, FILE *out, const json_t *report, u
     }
     fprintf(out, "%shangdog: ", r->colour ? MESSAGE_WARNING : "");
     sanitize_print(out, report_text(app, "name"));
-    fprintf(out, "[%" PRId64 "] frozen for %s, still going%s",
-            (int64_t)json_integer_value(json_object_get(app, "pid")), age,
-            function != NULL && function[0] != '\0' ? ": " : "");
+    fprintf(out, "[%" PRId64 "] ", (int64_t)json_integer_value(json_object_get(app, "pid")));
+    if (json_object_get(report, "pool") != NULL) {
+        render_pool(out, report);
+        fputs(" busy", out);
+    } else {
+        fputs("frozen", out);
+    }
+    fprintf(out, " for %s, still going%s", age, function != NULL && function[0] != '\0' ? ": " : "");
     sanitize_print(out, function);
     fprintf(out, "%s\n", r->colour ? END : "");
     free(function);

@@ -26,6 +26,7 @@
 
 #define ROWS_MAX 5
 #define INDENT 2
+#define POOLS_BYTES (RENDER_DURATION_BYTES + 64)
 #define START_BYTES (RENDER_DURATION_BYTES + sizeof ", started in ")
 
 static const struct table_column columns[] = {{.title = "LOST"},
@@ -101,6 +102,17 @@ static unsigned hanging_processes(const struct reporter *r) {
     return processes + (rest > 0);
 }
 
+/* ", but 2 pool stalls of 7.9 s in all"; empty: none, as in nearly all runs. */
+static const char *put_pools(const struct reporter *r, const char *word, char to[POOLS_BYTES]) {
+    char time[RENDER_DURATION_BYTES];
+    uint64_t stalls = atomic_load(&r->records->pools.stalls);
+    snprintf(to, POOLS_BYTES, stalls > 0 ? ", %s %llu pool stall%s of %s%s" : "", word,
+             (unsigned long long)stalls, cli_plural((int64_t)stalls, "", "s"),
+             render_duration(time, (int64_t)atomic_load(&r->records->pools.stall_ns)),
+             stalls > 1 ? " in all" : "");
+    return to;
+}
+
 /* ", started in 4.2 s": from the program's start to its loop's first wait; empty: no loop waited. */
 static const char *put_start(const struct reporter *r, char to[START_BYTES]) {
     char took[RENDER_DURATION_BYTES];
@@ -125,14 +137,16 @@ static void put_share(const struct reporter *r, char *to, size_t size, uint64_t 
 /* `ran_ns`: for how long the program ran. */
 static void end_table_print(const struct reporter *r, uint64_t ran_ns) {
     char ran[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], share[32], start[START_BYTES], text[512];
+    char pools[POOLS_BYTES];
     uint64_t hangs = atomic_load(&r->records->hangs.count),
              hang_ns = atomic_load(&r->records->hangs.total_ns);
     render_duration(ran, (int64_t)ran_ns);
     render_duration(lost, (int64_t)hang_ns);
     put_share(r, share, sizeof share, hang_ns, ran_ns);
-    snprintf(text, sizeof text, "%.255s ran for %s: %llu hang%s, %s lost%s%s%s", r->options->name, ran,
+    snprintf(text, sizeof text, "%.255s ran for %s: %llu hang%s, %s lost%s%s%s%s", r->options->name, ran,
              (unsigned long long)hangs, cli_plural((int64_t)hangs, "", "s"), lost, share,
-             r->shared->table.rows == 0 ? ", without a report" : "", put_start(r, start));
+             r->shared->table.rows == 0 ? ", without a report" : "", put_pools(r, "and", pools),
+             put_start(r, start));
     message_print(MESSAGE_BOLD, &(struct message_part){text, NULL}, 1);
     if (r->shared->table.rows > 0) {
         print_rows(r);
@@ -314,9 +328,10 @@ static void print_unwatched(const struct reporter *r, const char *ran, const cha
 }
 
 static void print_no_hang(const struct reporter *r, const char *ran) {
-    char text[512], threshold[RENDER_DURATION_BYTES], start[START_BYTES];
-    snprintf(text, sizeof text, "%.255s ran for %s: no hang of %s or more%s", r->options->name, ran,
-             render_duration(threshold, r->options->threshold_ns), put_start(r, start));
+    char text[512], threshold[RENDER_DURATION_BYTES], start[START_BYTES], pools[POOLS_BYTES];
+    snprintf(text, sizeof text, "%.255s ran for %s: no hang of %s or more%s%s", r->options->name, ran,
+             render_duration(threshold, r->options->threshold_ns), put_pools(r, "but", pools),
+             put_start(r, start));
     if (!no_loop_print_children(r, text)) {
         message_print(MESSAGE_PLAIN, &(struct message_part){text, NULL}, 1);
     }
