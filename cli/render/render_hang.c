@@ -201,14 +201,14 @@ static void put_task(const struct page *p) {
 
 static void put_why(const struct page *p) {
     const json_t *cause = json_object_get(p->report, "cause");
-    const char *kind = value_text(cause, "kind");
     char *why = render_why(p);
+    bool starved = why != NULL && strstr(why, "no CPU was free") != NULL;
     if (why != NULL) {
         render_wrapped(p, "", "  why  ", LABEL, why);
     }
     free(why);
     render_crash_why(p);
-    if (kind == NULL || strcmp(kind, "starved") != 0) {
+    if (!starved) {
         put_part(p, value_int(cause, "run_delay_ns"), "no CPU was free");
     }
     put_part(p, value_int(cause, "throttled_ns"), "the CPU quota of its control group was used up");

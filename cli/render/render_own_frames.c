@@ -141,12 +141,33 @@ static const json_t *own_part(const struct page *p, const json_t *frames, size_t
     return NULL;
 }
 
+/* The outermost function of V8's garbage collector among the first `count` frames; NULL: none. The threads
+ * that it waits for are V8's, so its locks are no locks of the program. */
+static const json_t *collector_of(const json_t *frames, size_t count) {
+    static const char *const names[] = {"v8::internal::Heap::CollectGarbage",
+                                        "v8::internal::Heap::PerformGarbage",
+                                        "v8::internal::MarkCompactCollector::", "v8::internal::Scavenger",
+                                        "v8::internal::IncrementalMarking::"};
+    while (count-- > 0) {
+        const json_t *frame = json_array_get(frames, count);
+        const char *function = value_text(frame, "function");
+        for (size_t i = 0; function != NULL && i < sizeof names / sizeof names[0]; i++) {
+            if (strncmp(function, names[i], strlen(names[i])) == 0) {
+                return frame;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* "in pthread_mutex_lock", "96%, of that 58% in <genexpr> (aio.py:6)", "80%". */
 static char *tail_of(const struct page *p, const json_t *frames, const struct lines *l, size_t i, int width) {
     double share = share_of(l->line[i].frame), part = 0;
     const json_t *own = i == 0 && l->own ? own_part(p, frames, l->first) : NULL;
     const json_t *called = own == NULL && i == 0 && l->own ? render_called(p->report, frames, l->first) : own;
+    const json_t *collector = own == NULL && i == 0 && l->own ? collector_of(frames, l->first) : NULL;
     char *name = NULL, *text = NULL;
+    called = collector != NULL ? collector : called;
     if (called != NULL && share > 0) {
         part = share_of(called) / share;
     }
@@ -156,7 +177,9 @@ static char *tail_of(const struct page *p, const json_t *frames, const struct li
         room = 12;
     }
     if (most || some) {
-        name = own != NULL ? render_function(p, own, room) : render_call(p, called, room);
+        name = collector != NULL ? strdup("V8's garbage collector")
+               : own != NULL     ? render_function(p, own, room)
+                                 : render_call(p, called, room);
     }
     if (name != NULL && some) {
         (void)!asprintf(&text, "%.0f%%, of that %.0f%% in %s", 100 * share, 100 * part, name);

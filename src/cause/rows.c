@@ -57,9 +57,20 @@ static void say_percent(struct hd_text *t, const struct said *c, const char *bef
     hd_text_str(t, "%");
 }
 
+/* Appends the collector's share of the time on a CPU, such as ", of it 48% collecting garbage". */
+static void say_collected(struct hd_text *t, const struct hd_cause_sums *s) {
+    uint64_t cpu_ns = s->ns[HD_CAUSE_CPU], ns = hd_cause_ran_ns(s, HD_CAUSE_GC);
+    if (hd_sentence_is_part(s, ns)) {
+        hd_text_str(t, ", of it ");
+        hd_text_u64(t, (ns * 100 + cpu_ns / 2) / cpu_ns);
+        hd_text_str(t, "% collecting garbage");
+    }
+}
+
 static void say_cpu(struct hd_text *t, const struct said *c) {
     say_percent(t, c, "ran on a CPU for ", HD_CAUSE_CPU);
     hd_text_str(t, " of the time");
+    say_collected(t, c->sums);
 }
 
 static void say_starved(struct hd_text *t, const struct said *c) {
@@ -67,8 +78,9 @@ static void say_starved(struct hd_text *t, const struct said *c) {
     bool quota = s->throttled_ns > s->ns[HD_CAUSE_STARVED] / 2;
     say_percent(t, c, "no CPU was free for ", HD_CAUSE_STARVED);
     hd_text_str(t, quota ? " of the time (CPU quota)" : " of the time (load or quota)");
-    if (s->ns[HD_CAUSE_CPU] >= s->total_ns / 10) {
+    if (hd_sentence_is_part(s, s->ns[HD_CAUSE_CPU])) {
         say_percent(t, c, "; ran on a CPU for ", HD_CAUSE_CPU);
+        say_collected(t, s);
     }
 }
 
@@ -374,4 +386,5 @@ void hd_cause_say(struct hd_text *t, const struct hd_cause_sums *s, enum hd_caus
     if (kind != HD_CAUSE_CPU && kind != HD_CAUSE_STARVED) {
         hd_sentence_share(t, s, time_of(&c));
     }
+    hd_sentence_parts(t, s, kind);
 }

@@ -71,6 +71,10 @@ void hd_sentence_percent(struct hd_text *t, const struct hd_cause_sums *s, uint6
     hd_text_u64(t, percent_of(ns, s));
 }
 
+bool hd_sentence_is_part(const struct hd_cause_sums *s, uint64_t ns) {
+    return ns != 0 && ns >= s->total_ns / 10;
+}
+
 void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns) {
     if (percent_of(ns, s) < PERCENT_OF_ALL) {
         hd_text_str(t, " (");
@@ -143,4 +147,28 @@ void hd_sentence_output(struct hd_text *t, const struct hd_probe *p) {
     hd_sentence_field(t, named ? p->peer.name : "", sizeof p->peer.name);
     hd_text_str(t, p->party.pid != 0 ? "," : "");
     hd_sentence_call(t, " in ", p);
+}
+
+static void say_part(struct hd_text *t, const struct hd_cause_sums *s, const char *before, uint64_t ns,
+                     const char *after) {
+    if (hd_sentence_is_part(s, ns)) {
+        hd_text_str(t, before);
+        hd_sentence_percent(t, s, ns);
+        hd_text_str(t, after);
+    }
+}
+
+void hd_sentence_parts(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind) {
+    if (kind == HD_CAUSE_CPU || kind == HD_CAUSE_STARVED) {
+        say_part(t, s, "; waited for threads of its garbage collector for ", s->ns[HD_CAUSE_GC], "%");
+    } else if (kind != HD_CAUSE_GC) {
+        say_part(t, s, "; collected garbage for ", hd_cause_collected_ns(s), "%");
+    }
+    if (kind != HD_CAUSE_PAGE_FAULT) {
+        say_part(t, s, "; waited for memory from disk for ", s->ns[HD_CAUSE_PAGE_FAULT], "%");
+    }
+    if (kind != HD_CAUSE_STARVED) {
+        bool quota = s->throttled_ns > s->ns[HD_CAUSE_STARVED] / 2;
+        say_part(t, s, "; no CPU was free for ", s->ns[HD_CAUSE_STARVED], quota ? "% (CPU quota)" : "%");
+    }
 }

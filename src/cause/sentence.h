@@ -26,6 +26,9 @@ bool hd_sentence_party(struct hd_text *t, const char *before, const struct hd_pr
 /* Appends `ns` as a percentage of the turn's time, without the percent sign. */
 void hd_sentence_percent(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
 
+/* True: `ns` is a part of the turn's time that a sentence mentions next to its cause: 10 % or more. */
+bool hd_sentence_is_part(const struct hd_cause_sums *s, uint64_t ns);
+
 /* Appends the share that `ns` has in the turn's time, such as " (75% of the time)", or nothing if the share
  * is 95 % or more. */
 void hd_sentence_share(struct hd_text *t, const struct hd_cause_sums *s, uint64_t ns);
@@ -50,5 +53,9 @@ void hd_sentence_database(struct hd_text *t, const struct hd_probe *p);
  * for other locks, in a part of the cause's time. */
 void hd_sentence_lock(struct hd_text *t, const struct hd_cause_sums *s, const struct hd_cause_best *best,
                       bool several);
+
+/* Appends the other parts of the time that the user can do something about, such as "; no CPU was free for
+ * 12%". */
+void hd_sentence_parts(struct hd_text *t, const struct hd_cause_sums *s, enum hd_cause_kind kind);
 
 #endif

@@ -214,7 +214,8 @@ EVERY = [
 
 
 EVERY += [Shown("sentence", one.name, "tests/cli/test_kinds.py", RUN + one.command,
-                watched(PYTHON, "-c", one.program) if one.is_here() else lambda _: None, one.says) for one in SENTENCES]
+                watched(PYTHON, "-c", one.program, first=True) if one.is_here() else lambda _: None, one.says)
+          for one in SENTENCES]
 
 
 def told_by(shown, report):

@@ -177,6 +177,15 @@ def look_up():
     socket.getaddrinfo("files.example", 80, socket.AF_INET)
 """ + RUN
 
+GARBAGE = LOOP + """import gc
+rows = [[i] for i in range(200000)]
+def hang():
+    until = time.monotonic() + 1
+    while time.monotonic() < until:
+        sum(range(4000000))
+        gc.collect()
+""" + RUN
+
 SENTENCES = [
     Sentence("lock of a database", r"^waited for a lock of app\.db held by python3 \(\d+\)",
              "SQLite waits for a lock of a database, in sleeps of up to 100 ms. Another process has the lock.",
@@ -209,4 +218,7 @@ SENTENCES = [
     Sentence("name server", r"^waited for the name server 127\.0\.0\.1:\d+ in getaddrinfo$",
              "The thread looks up a name, and the server does not answer. nscd and systemd-resolved are such servers, too.",
              "python3, which looks up a name at a server that does not answer", NAME_SERVER),
+    Sentence("part of the time", r"ran on a CPU for \d+%.*, of it \d+% collecting garbage",
+             "Parts of 10 % or more follow the cause: garbage collection, waits for memory from disk, and waits for a CPU.",
+             "python3, which sums up and calls gc.collect()", GARBAGE),
 ]

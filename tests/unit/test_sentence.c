@@ -92,10 +92,40 @@ static void a_collector_runs_and_waits_for_its_threads(void **state) {
     starved.delay_ns = starved.for_ns;
     add_times(starved, 4); /* more than either, less than both */
     assert_kind(HD_CAUSE_GC);
-    assert_string_equal(cause.detail, "ran V8's garbage collector (60% of the time)");
+    assert_string_equal(cause.detail,
+                        "ran V8's garbage collector (60% of the time); no CPU was free for 40%");
     joins.collector = HD_COLLECTOR_PYTHON; /* its finalizer waits for a lock of the program */
     add_times(joins, 20);
     assert_kind(HD_CAUSE_LOCK);
+}
+
+static void parts_of_less_than_half_are_in_the_sentence(void **state) {
+    (void)state;
+    struct hd_probe runs = {.for_ns = 50 * MS, .state = HD_RUN_RUNNING, .syscall_nr = HD_SYSCALL_NONE};
+    struct hd_probe joins = blocked(SYS_futex), faults = blocked(HD_SYSCALL_NONE),
+                    starved = blocked(SYS_futex);
+    joins.collector = HD_COLLECTOR_V8;
+    faults.state = HD_RUN_UNINTERRUPTIBLE;
+    starved.delay_ns = starved.for_ns;
+    add_times(runs, 30);
+    runs.collector = HD_COLLECTOR_V8;
+    add_times(runs, 20);
+    assert_kind(HD_CAUSE_CPU);
+    assert_string_equal(cause.detail, "ran on a CPU for 100% of the time, of it 40% collecting garbage");
+    add_times(joins, 15);
+    add_times(faults, 20);
+    add_times(starved, 15);
+    assert_kind(HD_CAUSE_CPU);
+    assert_string_equal(cause.detail,
+                        "ran on a CPU for 50% of the time, of it 40% collecting garbage; waited for "
+                        "threads of its garbage collector for 15%; waited for memory from disk for "
+                        "20%; no CPU was free for 15%");
+    add_times(runs, 60);
+    add_times(faults, 0);
+    assert_kind(HD_CAUSE_GC);
+    assert_string_equal(cause.detail,
+                        "ran V8's garbage collector (59% of the time); waited for memory from disk for "
+                        "13%");
 }
 
 static void drawing_and_the_display_are_ui(void **state) {
@@ -311,6 +341,7 @@ int main(void) {
         TEST(names_the_party),
         TEST(names_the_kind_of_a_lock),
         TEST(a_collector_runs_and_waits_for_its_threads),
+        TEST(parts_of_less_than_half_are_in_the_sentence),
         TEST(drawing_and_the_display_are_ui),
         TEST(names_the_owner_with_the_most_time),
         TEST(a_child_and_a_peer_are_named),
