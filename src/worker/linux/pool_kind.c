@@ -101,12 +101,12 @@ static bool is_glib_pool(const struct native *n, uint64_t address, uint64_t func
            pool->exclusive <= 1 && pool->threads > 0;
 }
 
-/* Finds the struct of the pool, whose function the thread runs, among the words of the outer frames. */
+/* Finds the struct of the pool, whose function the thread runs, among the words of the stack. */
 static void find_glib_pool(const struct native *n, const struct hd_capture *c, uint32_t work,
                            struct hd_pool_stack *out) {
     struct glib_pool pool;
     uint64_t word, function = n->frames[work].start;
-    for (uint32_t at = n->frames[work].at & ~7u; function != 0 && at + 8 <= c->stack_bytes; at += 8) {
+    for (uint32_t at = 0; function != 0 && at + 8 <= c->stack_bytes; at += 8) {
         memcpy(&word, c->stack + at, sizeof word);
         if (is_glib_pool(n, word, function, &pool)) {
             uint32_t length = 0;
