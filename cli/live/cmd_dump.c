@@ -13,13 +13,16 @@
 #include "cli/commands.h"
 #include "cli/live/dump_text.h"
 #include "cli/live/live_report.h"
+#include "cli/live/motion.h"
 #include "cli/live/process.h"
 #include "cli/live/tasks.h"
+#include "os/os.h"
 
 static int cmd_dump(int argc, char **argv);
 
 struct options {
     bool json, all_frames, running, no_symbols;
+    int64_t watch_ns;
 };
 
 static const struct command_option dump_options[] = {
@@ -31,6 +34,13 @@ static const struct command_option dump_options[] = {
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, running),
      .help = "where the kernel gives no samples: stop each running thread for a copy of its stack (ptrace)"},
+    {.name = "watch",
+     .kind = OPTION_DURATION,
+     .to = offsetof(struct options, watch_ns),
+     .value = "TIME",
+     .min = 100 * 1000000LL,
+     .max = 3600 * 1000000000LL,
+     .help = "look again after TIME: which threads are parked, spinning, or moving?"},
     {.name = "json",
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, json),
@@ -49,6 +59,7 @@ const struct command command_dump = {
     .usage = "[OPTIONS] PID|NAME",
     .example = {{"dump 4711", "why does this process not answer now?"},
                 {"dump redis-server", "the one process of that name"},
+                {"dump --watch 2s 4711", "which threads run, and which do not?"},
                 {"dump --all-frames 4711", "also the frames of runtimes and libraries"}},
     .description =
         "The process needs no preparation. It is not stopped, not signalled and not traced: a thread that waits is read "
@@ -91,23 +102,52 @@ static int print(const json_t *report, const json_t *notes, const struct options
                                      : error_check_stdout("the stacks");
 }
 
+/* A report of the threads as they were read last; NULL: no memory. */
+static json_t *make_report(const struct live_threads *t, const struct options *o, json_t **notes) {
+    json_t *report = live_report(t);
+    if (report != NULL && !o->no_symbols) {
+        struct symbolizer *s = live_symbolizer(t, true);
+        live_report_symbolicate(report, t, s, notes);
+        symbolizer_destroy(s);
+    }
+    return report;
+}
+
+/* Looks again after a while, and compares. 0 or a negative errno value. */
+static int watch(struct live_threads *t, const struct options *o, json_t **report, json_t **notes) {
+    struct motion before, now;
+    motion_take(&before, t->process->proc_fd, *report);
+    json_decref(*report);
+    json_decref(*notes);
+    *report = *notes = NULL;
+    hd_os_nap((uint64_t)o->watch_ns);
+    int rc = live_threads_again(t);
+    if (rc == 0) {
+        *report = make_report(t, o, notes);
+        motion_take(&now, t->process->proc_fd, *report);
+        motion_add(&before, &now, *report);
+        motion_free(&now);
+        rc = *report == NULL ? -ENOMEM : 0;
+    }
+    motion_free(&before);
+    return rc;
+}
+
 static int dump(const struct live_process *p, const struct options *o) {
     struct live_threads threads;
     json_t *report = NULL, *notes = NULL;
     int status = EXIT_ERROR, rc = live_threads_read(&threads, p, o->running);
     if (rc == 0) {
-        report = live_report(&threads);
+        report = make_report(&threads, o, &notes);
         rc = report == NULL ? -ENOMEM : 0;
+    }
+    if (rc == 0 && o->watch_ns != 0) {
+        rc = watch(&threads, o, &report, &notes);
     }
     if (rc != 0) {
         print_error("cannot dump process %d: %s", p->pid,
                     live_process_lives(p) ? strerror(-rc) : "it has just ended");
     } else {
-        if (!o->no_symbols) {
-            struct symbolizer *s = live_symbolizer(&threads, true);
-            live_report_symbolicate(report, &threads, s, &notes);
-            symbolizer_destroy(s);
-        }
         tasks_name_threads(report, &threads);
         live_report_add_waits(report, &threads);
         tasks_add(report, &threads);

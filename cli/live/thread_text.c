@@ -8,6 +8,11 @@ void thread_text_state(FILE *out, const json_t *thread) {
     const char *detail = value_text(json_object_get(thread, "cause"), "detail");
     const json_t *cpu = json_object_get(thread, "cpu_percent");
     const json_t *stack = json_object_get(thread, "stack");
+    const char *motion = value_text(thread, "motion");
+    if (motion != NULL) {
+        sanitize_print(out, motion);
+        fputs(": ", out);
+    }
     bool runs = cpu != NULL || (state != NULL && strcmp(state, "running") == 0);
     if (detail != NULL) {
         sanitize_print(out, detail);

@@ -111,6 +111,16 @@ class Stacks(Programs):
         self.assertNotIn("work  ", text)
         self.assertIn(state_of_thread(target.pid, worker["tid"]), "RS")  # it runs on
 
+    def test_a_second_look(self):
+        """By the differences between two looks a thread is parked or spins."""
+        target = self.start_target("spin")
+        if "its stack: --running" in dump(target.pid):
+            self.skipTest("the kernel gives no samples here")
+        report = report_of(target.pid, "--watch", "500ms")
+        self.assertEqual({"dump-target": "parked", "worker": "spinning"}, {t["name"]: t["motion"] for t in report["threads"]})
+        self.assertEqual([], schema_errors(report))
+        self.assertRegex(dump(target.pid, "--watch", "500ms"), r'"worker"  spinning: runs, \d+% CPU\n  > work ')
+
     def test_how_long_a_thread_waits(self):
         """The kernel knows it: no second look is needed. Threads of several names and times share a line."""
         target = self.start_target("named")
