@@ -45,7 +45,7 @@ static void set_phase(enum hd_attach_phase phase, enum hd_unwatched why) {
 static struct hd_wait_table *first_wait(void);
 
 void hd_attach_begin(struct hd_record *r, bool needs_single_threaded) {
-    static const char *const names[] = {"unshare", "setns"};
+    static const char names[][HD_IMPORT_BYTES] = {"unshare", "setns"};
     hd_attach_set_own();
     hd_attach_state.record = r;
     atomic_store(&r->status.attached, 1);

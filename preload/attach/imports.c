@@ -70,7 +70,7 @@ static bool read_dynamic(struct dynamic *d) {
     return d->symbols != NULL && d->strings != NULL;
 }
 
-bool hd_main_program_imports(const char *const names[], unsigned count) {
+bool hd_main_program_imports(const char names[][HD_IMPORT_BYTES], unsigned count) {
     struct dynamic d;
     if (!read_dynamic(&d)) {
         return false;

@@ -7,8 +7,10 @@
 
 #include <stdbool.h>
 
+#define HD_IMPORT_BYTES 8 /* the size of a name, with the NUL */
+
 /* True: the executable imports a function of `names`, and so may call it. Imports of libraries do not
  * count. */
-bool hd_main_program_imports(const char *const names[], unsigned count);
+bool hd_main_program_imports(const char names[][HD_IMPORT_BYTES], unsigned count);
 
 #endif

@@ -65,14 +65,15 @@ static int64_t by_lnotab(struct hd_reader *r, int64_t line, uint64_t unit) {
 }
 
 uint32_t hd_cpython_line(const struct hd_scripts *s, uint64_t table, uint32_t first_line, uint64_t unit) {
-    static int64_t (*const by[])(struct hd_reader *, int64_t, uint64_t) = {by_lnotab, by_ranges,
-                                                                           by_locations};
+    uint8_t lines = s->py.layout.lines;
     uint64_t size = 0;
     struct hd_reader r;
     if (!hd_script_read(s, table + PY_VAR_SIZE, &size, sizeof size) || size > TABLE_BYTES_MAX) {
         return 0;
     }
     hd_reader_init(&r, &s->modules->memory, table + PY_BYTES_DATA, table + PY_BYTES_DATA + size);
-    int64_t line = by[s->py.layout.lines](&r, first_line, unit);
+    int64_t line = lines ==   ? by_lnotab(&r, first_line, unit)
+                   : lines == ? by_ranges(&r, first_line, unit)
+                              : by_locations(&r, first_line, unit);
     return line <= 0 || line > LINE_MAX ? 0 : (uint32_t)line;
 }

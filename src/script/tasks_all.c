@@ -127,9 +127,8 @@ static uint64_t awaited(const struct frame *f) {
 
 /* The object behind iterators and wrappers, and its type. */
 static uint64_t unwrap(const struct hd_scripts *s, uint64_t object, char type[HD_TASK_TYPE_BYTES]) {
-    static const char *const wrappers[] = {"_asyncio.FutureIter", "coroutine_wrapper",
-                                           "async_generator_asend", "async_generator_athrow",
-                                           "anext_awaitable"};
+    static const char wrappers[][24] = {"_asyncio.FutureIter", "coroutine_wrapper", "async_generator_asend",
+                                        "async_generator_athrow", "anext_awaitable"};
     for (unsigned steps = 0, i = 0; steps < WRAPPERS_MAX && i < COUNT(wrappers); steps++) {
         hd_object_type(s, object, type);
         for (i = 0; i < COUNT(wrappers) && strcmp(type, wrappers[i]) != 0; i++) {

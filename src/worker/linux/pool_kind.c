@@ -15,7 +15,7 @@
 #define FILE_BYTES 8192
 #define ANYIO_THREADS 40 /* AnyIO's default limit */
 
-static const char *const names[HD_POOL_KINDS] = {"", "", "libuv", "ThreadPoolExecutor", "AnyIO", "GLib"};
+static const char names[HD_POOL_KINDS][20] = {"", "", "libuv", "ThreadPoolExecutor", "AnyIO", "GLib"};
 
 const char *hd_pool_kind_name(uint8_t kind) {
     return names[kind];
