@@ -72,8 +72,8 @@ uint32_t hd_cpython_line(const struct hd_scripts *s, uint64_t table, uint32_t fi
         return 0;
     }
     hd_reader_init(&r, &s->modules->memory, table + PY_BYTES_DATA, table + PY_BYTES_DATA + size);
-    int64_t line = lines ==   ? by_lnotab(&r, first_line, unit)
-                   : lines == ? by_ranges(&r, first_line, unit)
-                              : by_locations(&r, first_line, unit);
+    int64_t line = lines == PY_LNOTAB        ? by_lnotab(&r, first_line, unit)
+                   : lines == PY_LINE_RANGES ? by_ranges(&r, first_line, unit)
+                                             : by_locations(&r, first_line, unit);
     return line <= 0 || line > LINE_MAX ? 0 : (uint32_t)line;
 }
