@@ -63,15 +63,16 @@ static bool enters(const struct hd_walker *w, uint64_t start, uint64_t target) {
  * parts. Another module's function does so less often. */
 static enum call judge_call(struct hd_walker *w, uint64_t start, uint64_t target) {
     const struct hd_memory *memory = &w->u->modules->memory;
+    enum call sure = start != 0 ? CONFIRMED : UNKNOWN; /* near code may be another function, too */
     uint64_t slot, to;
     if (target == 0) {
         return UNKNOWN;
     }
     if (enters(w, start, target)) {
-        return CONFIRMED;
+        return sure;
     }
     if (hd_arch_is_stub(memory, target, &slot)) {
-        return hd_memory_read(memory, slot, &to, sizeof to) && enters(w, start, to) ? CONFIRMED : UNKNOWN;
+        return hd_memory_read(memory, slot, &to, sizeof to) && enters(w, start, to) ? sure : UNKNOWN;
     }
     if (start == 0) {
         return STALE;
