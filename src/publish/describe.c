@@ -89,6 +89,7 @@ static void describe_turn(const struct hd_run *run, const struct hd_turn *turn, 
     r->cpu_percent = process_percent(turn);
     r->label = turn->label.text.label;
     r->traceparent = turn->label.text.traceparent;
+    r->task = &turn->task;
     r->loop_name = turn->loop.name;
     r->loop_thread = turn->loop.thread;
     r->loop_activity = hd_words_activity(turn->activity <= HANGDOG_EXIT ? turn->activity : HANGDOG_EXIT);

@@ -12,6 +12,7 @@
 #include "image/modules.h"
 #include "report/call_tree.h"
 #include "script/script.h"
+#include "script/tasks.h"
 
 struct hd_app {
     const char *name, *version, *environment, *executable; /* NULL: left out */
@@ -118,6 +119,7 @@ struct hd_report {
     const struct hd_system_state *system; /* NULL: left out */
     int thread_count;                     /* 0: left out */
     const char *label, *traceparent;      /* of the loop, as the program set them; "" or NULL: none */
+    const struct hd_task_chain *task;     /* NULL, or without a name: none */
     hd_thread_id loop_thread;
     const char *loop_name;                                /* NULL: no loop member */
     uint64_t background_ns;                               /* the part of the hang in the background */

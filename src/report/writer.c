@@ -353,6 +353,9 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     }
     write_text(j, "label", r->label);
     write_text(j, "traceparent", r->traceparent);
+    if (r->task != NULL && r->task->name[0] != '\0') {
+        hd_writer_task(j, r->task);
+    }
     if (r->cause != NULL) {
         write_cause(r->cause, j);
     }

@@ -32,6 +32,7 @@ const char *hd_writer_path(const struct hd_report *r, const char *path);
 /* Writes "stop", "cut" (when not 0) and "capture" of a stack. */
 void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way);
 /* Writes "syscall", unless the thread was in no call. */
+void hd_writer_task(struct hd_json *j, const struct hd_task_chain *task);
 void hd_writer_syscall(struct hd_json *j, int32_t nr);
 /* Writes "error": why a thread has no stack. */
 void hd_writer_error(struct hd_json *j, int error);

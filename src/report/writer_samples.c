@@ -93,6 +93,17 @@ void hd_writer_walk(struct hd_json *j, uint8_t stop, uint32_t cut, uint8_t way) 
     hd_json_str(j, "capture", hd_words_way(way));
 }
 
+void hd_writer_task(struct hd_json *j, const struct hd_task_chain *task) {
+    hd_json_object(j, "task");
+    hd_json_str(j, "name", task->name);
+    hd_json_array(j, "awaiters");
+    for (unsigned i = 0; i < task->awaiters; i++) {
+        hd_json_str(j, NULL, task->awaiter[i]);
+    }
+    hd_json_end_array(j);
+    hd_json_end_object(j);
+}
+
 void hd_writer_syscall(struct hd_json *j, int32_t nr) {
     const char *name = hd_syscall_name(nr);
     char text[16];

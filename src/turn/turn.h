@@ -11,6 +11,7 @@
 #include "cause/cause.h"
 #include "report/call_tree.h"
 #include "report/report.h"
+#include "script/tasks.h"
 #include "turn/timeline.h"
 #include "turn/turn_label.h"
 #include "watch/message.h"
@@ -145,6 +146,7 @@ struct hd_turn {
     struct hd_turn_threads threads;
     struct hd_turn_report report;
     struct hd_turn_label label;
+    struct hd_task_chain task; /* asyncio's, as the hang was opened */
 };
 
 /* All turns that the worker follows. Their call trees share one pool of nodes. */

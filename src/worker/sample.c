@@ -5,6 +5,7 @@
  */
 #include "worker/sample.h"
 
+#include "script/joins.h"
 #include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/hang.h"
@@ -31,14 +32,17 @@ static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const 
     return count;
 }
 
-/* Reads the owner of Python's global lock, and whether a garbage collection runs. Both may change while the
- * thread's stack stays the same. */
-static void read_python(const struct hd_scripts *scripts, hd_thread_id thread, struct hd_probe *e) {
+/* Reads the owner of Python's global lock or the joined thread, and whether a garbage collection runs. Both
+ * may change while the thread's stack stays the same. */
+static void read_python(struct hd_scripts *scripts, hd_thread_id thread, struct hd_probe *e) {
     int owner;
     if (e->evidence.kind == HD_EVIDENCE_LOCK) {
         struct hd_lock_seen *lock = &e->evidence.lock;
         lock->gil = lock->address != 0 && hd_scripts_is_gil(scripts, lock->address, &owner);
         lock->owner = lock->gil ? hd_thread_id_of(owner) : lock->owner;
+        if (!lock->gil && hd_thread_id_is_none(hd_evidence_awaited_thread(e))) {
+            lock->joined = hd_thread_id_of(hd_scripts_joined(scripts, hd_thread_id_tid(thread)));
+        }
     }
     if (e->collector != HD_COLLECTOR_V8) {
         e->collector =

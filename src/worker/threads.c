@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "cause/deadlock.h"
 #include "os/thread_list.h"
+#include "script/joins.h"
 
 #define BUDGET_NS (25 * HD_NS_PER_MS)
 #define RETRY_NS (20 * HD_NS_PER_MS)
@@ -236,10 +237,33 @@ static bool try_all(struct hd_threads *t, hd_thread_id watched, uint64_t until_n
     return again;
 }
 
+/* Up to 3.13 the threads of Python all have the program's name. Python has a name for each. */
+static void name_python_threads(struct hd_threads *t, hd_thread_id watched) {
+    char name[sizeof t->thread[0].name], program[sizeof name] = "";
+    uint32_t at = 0;
+    int tid;
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (hd_thread_id_equal(t->thread[i].thread, watched)) {
+            memcpy(program, t->thread[i].name, sizeof program);
+        }
+    }
+    while (hd_scripts_next_thread(&t->stacks->scripts, &at, &tid, name, sizeof name)) {
+        for (uint32_t i = 0; i < t->count; i++) {
+            struct hd_thread_record *r = &t->thread[i];
+            if (hd_thread_id_tid(r->thread) == tid && !hd_thread_id_equal(r->thread, watched) &&
+                strncmp(r->name, program, sizeof program) == 0) {
+                memcpy(r->name, name, sizeof name);
+            }
+        }
+    }
+}
+
 void hd_threads_capture(struct hd_threads *t, hd_thread_id watched, hd_thread_id first) {
     uint64_t start_ns = hd_os_now_ns();
     list_threads(t, watched, first);
-    if (!try_all(t, watched, start_ns + BUDGET_NS)) {
+    bool again = try_all(t, watched, start_ns + BUDGET_NS);
+    name_python_threads(t, watched);
+    if (!again) {
         return;
     }
     wait_until(start_ns + RETRY_NS);
