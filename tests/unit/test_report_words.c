@@ -67,7 +67,7 @@ static void words_of_options(void **state) {
     (void)state;
     assert_string_equal(
         REPORT_WORDS_KINDS,
-        "hang|launch|background-hang|too-many-threads|cpu|frame-drop|fatal-hang|crash|live|session|"
+        "hang|launch|background-hang|too-many-threads|cpu|frame-drop|fatal-hang|crash|live|pool-stall|session|"
         "background|threads|frames|fatal");
     assert_memory_equal(REPORT_WORDS_CAUSES, "cpu|lock|disk|", 14);
     assert_non_null(strstr(REPORT_WORDS_CAUSES, "|page-fault|"));
@@ -87,7 +87,7 @@ static void listed_kinds_for_a_user(void **state) {
     (void)state;
     kind_write_listed(text, sizeof text);
     assert_string_equal(text, "frame-drop, cpu, crash, error, fatal-hang, launch, background-hang, "
-                              "too-many-threads or live");
+                              "too-many-threads, live or pool-stall");
     kind_write_listed(cut, sizeof cut);
     assert_string_equal(cut, "frame-d");
 }
