@@ -239,4 +239,8 @@ void dump_tasks(const struct page *p, size_t *hidden) {
     for (size_t i = 0; i < json_array_size(loops); i++) {
         put_loop(p, json_array_get(loops, i), hidden);
     }
+    int64_t more = value_int(p->report, "tasks_left_out");
+    if (more > 0) {
+        fprintf(p->out, "(%" PRId64 " more task%s left out)\n", more, cli_plural(more, "", "s"));
+    }
 }

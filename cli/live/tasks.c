@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/os.h"
 #include "script/joins.h"
 #include "script/tasks.h"
 
 #define TASKS_MAX 1000u
+#define ALL_MAX (1u << 16)        /* room to count them */
+#define ENTERED_MAX 256u          /* objects of one task */
+#define READ_NS (3 * HD_NS_PER_S) /* for all tasks: the process may be hostile */
 
 struct seen {
     struct hd_task task;
@@ -22,7 +26,8 @@ struct seen {
 struct reading {
     const struct live_threads *t;
     struct seen *seen;
-    size_t count;
+    size_t count, left_out;
+    uint64_t until_ns;
 };
 
 /* ---- what a task waits for -------------------------------------------------------------------- */
@@ -49,35 +54,40 @@ static const struct seen *find(const struct reading *r, uint64_t task) {
     return NULL;
 }
 
-/* The task that is in the body of `async with` of the lock for which this one waits. */
-static const struct seen *holder_of(const struct reading *r, const struct seen *e) {
-    for (size_t i = 0; i < r->count; i++) {
-        const struct seen *other = &r->seen[i];
-        bool waits = waits_for_self(r, other) && other->wait.self == e->wait.self;
-        if (!waits && hd_task_has_entered(r->t->scripts, &other->task, e->wait.self)) {
-            return other;
+static bool waits_for_lock(const struct reading *r, const struct seen *e) {
+    static const char *const locks[] = {"Lock", "Semaphore", "BoundedSemaphore", "Condition"};
+    for (size_t k = 0; k < sizeof locks / sizeof locks[0]; k++) {
+        if (strcmp(e->wait.self_type, locks[k]) == 0) {
+            return e->task.state == HD_TASK_WAITS && waits_for_self(r, e);
         }
     }
-    return NULL;
+    return false;
 }
 
-/* Tasks that wait for the same lock have the same holder. */
-static void find_holders(struct reading *r) {
-    static const char *const locks[] = {"Lock", "Semaphore", "BoundedSemaphore", "Condition"};
+/* `holder` is in the body of `async with` of this object: the first such task has it. */
+static void set_holder(struct reading *r, const struct seen *holder, uint64_t object) {
+    if (waits_for_self(r, holder) && holder->wait.self == object) {
+        return;
+    }
     for (size_t i = 0; i < r->count; i++) {
         struct seen *e = &r->seen[i];
-        bool lock = false;
-        for (size_t k = 0; k < sizeof locks / sizeof locks[0]; k++) {
-            lock |= strcmp(e->wait.self_type, locks[k]) == 0;
+        if (e->wait.self == object && e->holder == NULL && waits_for_lock(r, e)) {
+            e->holder = holder;
         }
-        if (!lock || e->task.state != HD_TASK_WAITS || !waits_for_self(r, e)) {
-            continue;
+    }
+}
+
+static void find_holders(struct reading *r) {
+    uint64_t objects[ENTERED_MAX];
+    bool any = false;
+    for (size_t i = 0; i < r->count && !any; i++) {
+        any = waits_for_lock(r, &r->seen[i]);
+    }
+    for (size_t i = 0; any && i < r->count && hd_os_now_ns() < r->until_ns; i++) {
+        uint32_t n = hd_task_entered(r->t->scripts, &r->seen[i].task, objects, ENTERED_MAX);
+        for (uint32_t k = 0; k < n; k++) {
+            set_holder(r, &r->seen[i], objects[k]);
         }
-        size_t same = 0;
-        while (same < i && (r->seen[same].wait.self != e->wait.self || !waits_for_self(r, &r->seen[same]))) {
-            same++;
-        }
-        e->holder = same < i ? r->seen[same].holder : holder_of(r, e);
     }
 }
 
@@ -156,7 +166,7 @@ static json_t *task_of(const struct reading *r, const struct seen *e) {
 static json_t *loop_of(const struct reading *r, uint64_t loop) {
     json_t *out = json_object(), *tasks = json_array();
     const struct live_threads *t = r->t;
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < t->count && hd_os_now_ns() < r->until_ns; i++) {
         int tid = hd_thread_id_tid(t->record[i].thread);
         if (hd_task_loop_runs(t->scripts, live_threads_own_number(t, tid), loop)) {
             json_object_set_new(out, "tid", json_integer(tid));
@@ -187,10 +197,14 @@ static int compare(const void *a, const void *b) {
 
 static void read_all(struct reading *r) {
     struct hd_scripts *s = r->t->scripts;
-    uint64_t tasks[TASKS_MAX];
-    uint32_t count = hd_tasks_all(s, tasks, TASKS_MAX);
+    uint64_t *tasks = calloc(ALL_MAX, sizeof *tasks);
+    uint32_t count = tasks != NULL ? hd_tasks_all(s, tasks, ALL_MAX) : 0;
     for (uint32_t i = 0; i < count; i++) {
         struct seen *e = &r->seen[r->count];
+        if (r->count == TASKS_MAX || hd_os_now_ns() > r->until_ns) {
+            r->left_out++;
+            continue;
+        }
         if (find(r, tasks[i]) != NULL || !hd_task_read(s, tasks[i], &e->task)) {
             continue;
         }
@@ -198,6 +212,7 @@ static void read_all(struct reading *r) {
         e->awaiter = hd_task_awaiter(s, tasks[i]);
         r->count++;
     }
+    free(tasks);
     qsort(r->seen, r->count, sizeof *r->seen, compare);
     find_holders(r);
 }
@@ -222,7 +237,8 @@ void tasks_name_threads(json_t *report, const struct live_threads *t) {
 }
 
 void tasks_add(json_t *report, const struct live_threads *t) {
-    struct reading r = {.t = t, .seen = calloc(TASKS_MAX + 1, sizeof *r.seen)};
+    struct reading r = {
+        .t = t, .seen = calloc(TASKS_MAX + 1, sizeof *r.seen), .until_ns = hd_os_now_ns() + READ_NS};
     json_t *loops = json_array();
     if (r.seen == NULL) {
         json_decref(loops);
@@ -240,6 +256,9 @@ void tasks_add(json_t *report, const struct live_threads *t) {
     }
     if (json_array_size(loops) != 0) {
         json_object_set(report, "event_loops", loops);
+    }
+    if (r.left_out != 0) {
+        json_object_set_new(report, "tasks_left_out", json_integer((json_int_t)r.left_out));
     }
     json_decref(loops);
     free(r.seen);

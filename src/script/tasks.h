@@ -57,8 +57,9 @@ struct hd_task_wait {
 uint32_t hd_task_frames(struct hd_scripts *s, const struct hd_task *task, struct hd_frame *frames,
                         uint32_t max, struct hd_task_wait *wait);
 
-/* Whether the task is in the body of `async with object`. */
-bool hd_task_has_entered(const struct hd_scripts *s, const struct hd_task *task, uint64_t object);
+/* The objects of which the task may be in the body of `async with object`. Their number. */
+uint32_t hd_task_entered(const struct hd_scripts *s, const struct hd_task *task, uint64_t *objects,
+                         uint32_t max);
 /* Whether this thread runs the event loop. */
 bool hd_task_loop_runs(struct hd_scripts *s, int tid, uint64_t loop);
 

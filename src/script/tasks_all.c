@@ -167,32 +167,31 @@ uint32_t hd_task_frames(struct hd_scripts *s, const struct hd_task *task, struct
 }
 
 /* In the body the stack has the method __aexit__; from 3.14 on the function and then the object. */
-static bool enters(const struct hd_scripts *s, const struct frame *f, uint64_t object) {
-    for (uint32_t i = 0; i < f->words; i++) {
-        if (f->word[i] == object ? i > 0 && hd_object_is(s, f->word[i - 1], "function")
-                                 : hd_object_is(s, f->word[i], "method") &&
-                                       hd_cpython_word(s, f->word[i] + METHOD_SELF) == object) {
-            return true;
-        }
+static uint64_t entered_at(const struct hd_scripts *s, const struct frame *f, uint32_t i) {
+    if (hd_object_is(s, f->word[i], "method")) {
+        return hd_cpython_word(s, f->word[i] + METHOD_SELF);
     }
-    return false;
+    return i + 1 < f->words && hd_object_is(s, f->word[i], "function") ? f->word[i + 1] : 0;
 }
 
-bool hd_task_has_entered(const struct hd_scripts *s, const struct hd_task *task, uint64_t object) {
+uint32_t hd_task_entered(const struct hd_scripts *s, const struct hd_task *task, uint64_t *objects,
+                         uint32_t max) {
     char type[HD_TASK_TYPE_BYTES];
     struct frame f;
     uint64_t at = task->coroutine;
+    uint32_t n = 0;
     for (uint32_t i = 0; i < HD_TASK_FRAMES; i++) {
         at = unwrap(s, at, type);
         if (!has_frame(type) || !read_frame(s, at, &f)) {
-            return false;
+            break;
         }
-        if (enters(s, &f, object)) {
-            return true;
+        for (uint32_t k = 0; k < f.words && n < max; k++) {
+            objects[n] = entered_at(s, &f, k);
+            n += objects[n] != 0;
         }
         at = awaited(&f);
     }
-    return false;
+    return n;
 }
 
 /* ---- the loop's thread ---------------------------------------------------------------------- */

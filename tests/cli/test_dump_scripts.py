@@ -3,6 +3,7 @@
 
 import os
 import re
+import time
 
 from support_dump import Programs, dump, report_of, thread_of
 from support_run import BUILD, main, schema_errors, wait_until
@@ -57,6 +58,24 @@ async def main():
     await asyncio.sleep(0.1)
     async for x in numbers(d):
         pass
+asyncio.run(main())
+"""
+LOCKS = """
+import asyncio
+async def hold(lock, event):
+    async with lock:
+        await event.wait()
+async def want(lock):
+    async with lock:
+        pass
+async def main():
+    event, tasks = asyncio.Event(), []
+    for i in range(600):
+        lock = asyncio.Lock()
+        tasks.append(asyncio.create_task(hold(lock, event)))
+        await asyncio.sleep(0)
+        tasks.append(asyncio.create_task(want(lock)))
+    await asyncio.gather(*tasks)
 asyncio.run(main())
 """
 LAST_THREAD = """
@@ -121,6 +140,13 @@ class Python(Programs):
                 self.assertEqual(("b", "c", "Task-1", None), tuple(awaited_by[task] for task in ("a", "b", "c", "Task-1")))
                 (main_task,) = [task for task in loop["tasks"] if task["name"] == "Task-1"]
                 self.assertEqual(["numbers", "main"], [frame["function"] for frame in main_task["frames"]])
+
+    def test_many_tasks_with_a_lock_each(self):
+        program = self.start_python(LOCKS)
+        self.assert_dump(program, r"(?m)^\(201 more tasks left out\)$")
+        since = time.monotonic()
+        self.assertEqual([], schema_errors(report_of(program.pid)))
+        self.assertLess(time.monotonic() - since, 10)
 
     def test_the_thread_that_python_waits_for(self):
         for python in PYTHONS:
