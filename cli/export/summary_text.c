@@ -15,10 +15,21 @@
 
 char *export_title(const json_t *report) {
     char ns[RENDER_DURATION_BYTES], *function = render_own_function(report, 0), *text = NULL;
-    if (asprintf(&text, "%s of %s%s%s", report_text(report, "kind"),
-                 render_duration(ns, export_number(report, "duration_ns")), function != NULL ? " in " : "",
-                 function != NULL ? function : "") < 0) {
-        text = NULL;
+    bool pool = strcmp(report_text(report, "kind"), "pool-stall") == 0;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out != NULL) {
+        fprintf(out, "%s of %s", pool ? "pool stall" : report_text(report, "kind"),
+                render_duration(ns, export_number(report, "duration_ns")));
+        if (pool) {
+            fputs(": ", out);
+            render_pool(out, report);
+        }
+        fprintf(out, function != NULL ? " in %s" : "", function);
+        if (fclose(out) != 0) {
+            free(text);
+            text = NULL;
+        }
     }
     free(function);
     if (text != NULL) {

@@ -368,6 +368,14 @@ class Otlp(Export):
         self.assertIn("at <script>alert(1)</script> (", attributes["exception.stacktrace"])
 
 
+    def test_a_pool_stall_names_its_pool(self):
+        path = os.path.join(self.spool.folder, "pool.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(small_report("query", kind="pool-stall", pool={"name": "libuv", "threads": 4}), file)
+        (record,) = json.loads(export("--format", "otlp", path))["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+        self.assertRegex(record["body"]["stringValue"], r"^pool stall of \S+ m?s: all 4 threads of libuv's pool in query ")
+
+
 class Prometheus(Export):
     """By parse-prometheus-text-format."""
 

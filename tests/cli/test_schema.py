@@ -76,6 +76,13 @@ class Schema(unittest.TestCase):
         errors = [f"{list(e.absolute_path)}: {e.message[:200]}" for e in self.validator.iter_errors(report)]
         self.assertEqual(errors, [])
 
+    def test_no_member_stands_twice(self):
+        def check(pairs):
+            names = [name for name, _ in pairs]
+            self.assertEqual(len(set(names)), len(names), names)
+            return dict(pairs)
+        json.loads((SOURCE / "docs" / "report.schema.json").read_text(encoding="utf-8"), object_pairs_hook=check)
+
     def test_the_schema_forbids_something(self):
         report = self.written("full")
         report["misspelt"] = 1
