@@ -65,11 +65,16 @@ static enum main_thread_state state_of_function(const char *function) {
     return MAIN_THREAD_OTHER;
 }
 
+#define NO_THREAD "-1 0x0 0x0" /* of a process that has ended; its parent has not waited yet */
+
 /* False: the thread has gone. */
 static bool read_state(struct main_thread *t, pid_t pid, pid_t tid, enum main_thread_state *state) {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
     if (read_line(path, text, sizeof text)) {
+        if (strcmp(text, NO_THREAD) == 0) {
+            return false;
+        }
         int32_t nr = (int32_t)strtol(text, NULL, 10);
         bool runs = strncmp(text, "running", strlen("running")) == 0;
         *state = runs ? MAIN_THREAD_RAN : nr < 0 ? MAIN_THREAD_OTHER : state_of_call(nr);

@@ -102,10 +102,29 @@ static void the_child_has_its_name(void **state) {
     assert_string_equal(t.child_name, own);
 }
 
+static void the_time_after_the_end_does_not_count(void **state) {
+    (void)state;
+    struct main_thread t = {0};
+    uint64_t started_ns = hd_os_now_ns();
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    uint64_t ended_ns = hd_os_now_ns();
+    hd_os_nap(200 * HD_NS_PER_MS);
+    main_thread_sample(&t, pid, started_ns, hd_os_now_ns(), false);
+    main_thread_end(&t, ended_ns);
+    waitpid(pid, NULL, 0);
+    assert_true(t.spent_ns[main_thread_most(&t)] <= ended_ns - started_ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_is_known),
         cmocka_unit_test(the_child_has_its_name),
+        cmocka_unit_test(the_time_after_the_end_does_not_count),
     };
     hd_os_clock_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
