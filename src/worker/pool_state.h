@@ -53,7 +53,11 @@ struct hd_pool {
     uint64_t born_ns;
     uint64_t free_ns; /* when a thread was last seen in its idle wait */
     uint64_t full_ns; /* since when all its threads have been busy with the same work; 0: they are not */
-    bool elastic;     /* threads come and go, so busy threads do not prove that work waits */
+    /* when a check last found that no work waits for the full pool; 0: no check since its newest work */
+    uint64_t refuted_ns;
+    uint64_t waits_ns; /* the first check after refuted_ns that found work that waits; 0: none */
+    bool moved;        /* true: a loop has run since the last check */
+    bool elastic;      /* threads come and go, so busy threads do not prove that work waits */
 };
 
 struct hd_pools {

@@ -27,6 +27,35 @@ async def main():
     await asyncio.gather(*[loop.run_in_executor(pool, query, 1.2) for _ in range(int(sys.argv[1]))])
 asyncio.run(main())
 """
+CONSUMER = """
+import asyncio, glob, os, queue, threading, time
+from concurrent.futures import ThreadPoolExecutor
+work = queue.Queue()
+def wake_ups():
+    return [int(line.split()[1]) for path in glob.glob('/proc/self/task/*/status') for text in [open(path).read()]
+            if 'Name:\\thangdog' in text for line in text.splitlines() if line.startswith('voluntary')]
+def count():
+    time.sleep(3)
+    before = wake_ups()
+    time.sleep(1.5)
+    print(before == wake_ups(), flush=True)
+    LOOP.call_soon_threadsafe(queue_more)
+    time.sleep(1.2)
+    work.put(0)
+def queue_more():
+    LOOP.run_in_executor(None, DONE.set)
+async def main():
+    global LOOP, DONE
+    LOOP, DONE = asyncio.get_running_loop(), threading.Event()
+    LOOP.set_default_executor(ThreadPoolExecutor(1))
+    threading.Thread(target=count).start()
+    consumer = LOOP.run_in_executor(None, work.get)
+    for _ in range(20):
+        await asyncio.sleep(0.05)
+    await consumer
+    await asyncio.sleep(0.2)
+asyncio.run(main())
+"""
 LIBUV = """
 const fs = require('fs'), cp = require('child_process');
 cp.execSync('mkfifo stuck');
@@ -45,7 +74,7 @@ class PoolStall(RealCase):
         self.addCleanup(folder.cleanup)
         spool = os.path.join(folder.name, "spool")
         self.done = subprocess.run([HANGDOG, "run", "--spool", spool, *options, "--", *command], cwd=folder.name, text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE, env=environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, env=environment(),
                                    check=False)
         reports = []
         for path in glob.glob(os.path.join(spool, "*.json")):
@@ -87,6 +116,16 @@ class PoolStall(RealCase):
 
     def test_long_jobs_without_a_queue_are_no_stall(self):
         stalls, _ = self.run_it(PYTHON, "-c", EXECUTOR, "2")
+        self.assertEqual([], stalls)
+
+    def test_a_full_pool_without_work_costs_no_wake_up(self):
+        stalls, _ = self.run_it(PYTHON, "-c", CONSUMER)
+        self.assertEqual("True\n", self.done.stdout)
+        self.assertEqual(1, len(stalls), self.done.stderr)
+        self.assertAlmostEqual(1.2, stalls[0]["duration_ns"] / 1e9, delta=0.15)  # not since the consumer runs
+
+    def test_threads_that_read_a_device_are_no_stall(self):
+        stalls, _ = self.run_it(POOL, "3", "device", options=("--loop", "pool"))
         self.assertEqual([], stalls)
 
     @unittest.skipIf(NODE is None, "no node: apt-get install nodejs")

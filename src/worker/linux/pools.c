@@ -5,11 +5,16 @@
  */
 #include "worker/pools.h"
 
+#include <sys/syscall.h>
+
+#include "cause/linux/descriptor.h"
+#include "os/syscall_table.h"
 #include "worker/pool_report.h"
 #include "worker/pool_threads.h"
 
 #define LIST_NS (200 * HD_NS_PER_MS)
 #define LOOK_NS (50 * HD_NS_PER_MS) /* between looks while all threads of a pool are busy */
+#define CHECK_MOST_NS (4 * HD_NS_PER_S)
 
 /* Estimates the time of an event between two looks: the time of a loop's newest mark, if it lies there. */
 static uint64_t between(uint64_t before_ns, uint64_t mark_ns, uint64_t now_ns) {
@@ -73,11 +78,30 @@ static uint32_t read_pool(struct hd_worker *worker, uint8_t index, const struct 
     return is_free ? 0 : busy;
 }
 
+/* True: the thread waits for events of its own, for ever: it has a loop, takes connections, or reads a
+ * device. It left the pool when it started that. */
+static bool waits_for_events(const struct hd_worker *worker, const struct hd_pool_thread *t,
+                             const struct hd_proc_syscall *call) {
+    struct hd_evidence unused = {0};
+    enum hd_fd_kind kind = HD_FD_NONE;
+    if (call->where != HD_PROC_BLOCKED) {
+        return false;
+    }
+    if (call->args[0] <= INT32_MAX) { /* no address */
+        kind = hd_descriptor_kind(worker->probe.proc_fd, hd_thread_id_tid(t->thread), (int)call->args[0],
+                                  &unused);
+    }
+    bool loop = kind == HD_FD_EPOLL && hd_syscall_wait(call->nr) == HD_WAIT_ANY;
+    bool device = call->nr == SYS_read && (kind == HD_FD_EVENT || kind == HD_FD_TTY || kind == HD_FD_OTHER);
+    return device || loop || call->nr == SYS_accept || call->nr == SYS_accept4 ||
+           hd_syscall_wait(call->nr) == HD_WAIT_SIGNAL;
+}
+
 /* Before a report: reads all threads and all stacks anew. True: all threads of the pool are busy, it cannot
  * get another thread, and work waits, as far as that is known. */
 static bool confirm(struct hd_worker *worker, uint8_t index, uint64_t now_ns, int32_t *queued) {
     struct hd_pools *p = &worker->pools;
-    uint32_t threads = 0, most = 0;
+    uint32_t threads = 0, most = 0, at_work = 0;
     hd_pool_threads_list(worker, now_ns, true);
     *queued = -1;
     for (uint32_t i = 0; i < p->threads; i++) {
@@ -88,9 +112,12 @@ static bool confirm(struct hd_worker *worker, uint8_t index, uint64_t now_ns, in
             continue;
         }
         threads++;
+        if (hd_pool_threads_read_call(t, &call) <= 0) {
+            return false;
+        }
+        at_work += !waits_for_events(worker, t, &call);
         if (p->pool[index].kind == HD_POOL_OWN) {
-            if (hd_pool_threads_read_call(t, &call) > 0 && call.where == HD_PROC_BLOCKED &&
-                hd_pool_threads_is_idle(t, &p->pool[index], &call)) {
+            if (call.where == HD_PROC_BLOCKED && hd_pool_threads_is_idle(t, &p->pool[index], &call)) {
                 return false;
             }
         } else if (hd_pool_threads_classify(worker, t, &stack) && stack.idle) {
@@ -101,7 +128,7 @@ static bool confirm(struct hd_worker *worker, uint8_t index, uint64_t now_ns, in
     }
     switch ((enum hd_pool_kind)p->pool[index].kind) {
     case HD_POOL_OWN:
-        return threads >= 2 && !p->pool[index].elastic;
+        return threads >= 2 && at_work != 0 && !p->pool[index].elastic;
     case HD_POOL_PYTHON:
         return *queued > 0;
     case HD_POOL_GLIB:
@@ -119,16 +146,41 @@ static bool is_certain(const struct hd_worker *worker, const struct hd_message *
            atomic_load_explicit(&w->loop.found.certain, memory_order_acquire);
 }
 
-static void open_stall(struct hd_worker *worker, uint8_t index, const struct hd_message *msg,
-                       uint64_t now_ns) {
+/* Checks a pool whose threads have had the same work for longer than the threshold. Returns how soon the next
+ * check is due, 0: after a loop has run. A pool may be full for ever and no work may wait for it: then the
+ * checks become rare. Work that comes later has waited only since the check that found it. */
+static uint64_t check(struct hd_worker *worker, uint8_t index, const struct hd_message *msg, uint64_t now_ns,
+                      uint64_t threshold_ns) {
     struct hd_pools *p = &worker->pools;
+    struct hd_pool *pool = &p->pool[index];
     int32_t queued;
     if (p->turn.used || !is_certain(worker, msg)) {
-        return;
+        return p->turn.used ? LOOK_NS : 0;
     }
-    if (confirm(worker, index, now_ns, &queued)) {
-        hd_pool_report_open(worker, index, msg, p->pool[index].full_ns, queued);
+    if (pool->refuted_ns != 0) {
+        uint64_t rare_ns = (pool->refuted_ns - pool->full_ns) / 8;
+        rare_ns = rare_ns < threshold_ns ? threshold_ns : rare_ns > CHECK_MOST_NS ? CHECK_MOST_NS : rare_ns;
+        uint64_t due_ns = pool->waits_ns != 0 ? pool->waits_ns + threshold_ns : pool->refuted_ns + rare_ns;
+        if (pool->waits_ns == 0 && !pool->moved) {
+            return 0;
+        }
+        if (now_ns < due_ns) {
+            return due_ns - now_ns;
+        }
     }
+    pool->moved = false;
+    if (!confirm(worker, index, now_ns, &queued)) {
+        pool->refuted_ns = now_ns;
+        pool->waits_ns = 0;
+        return 0;
+    }
+    if (pool->refuted_ns != 0 && pool->waits_ns == 0) {
+        pool->waits_ns = now_ns;
+        return threshold_ns;
+    }
+    uint64_t start_ns = pool->waits_ns > pool->full_ns ? pool->waits_ns : pool->full_ns;
+    hd_pool_report_open(worker, index, msg, start_ns, queued);
+    return LOOK_NS;
 }
 
 /* Stores since when the pool's newest work lasts. Returns since when that is proved. */
@@ -153,6 +205,9 @@ static uint64_t look_at(struct hd_worker *worker, uint8_t index, const struct hd
     uint64_t threshold_ns = atomic_load_explicit(
         &worker->run->settings.threshold_ns[HANGDOG_STATE_FOREGROUND], memory_order_relaxed);
     bool stalled = p->turn.used && p->stalled == index, all_stand;
+    if (!stalled && pool->elastic && pool->kind == HD_POOL_OWN) {
+        return 0;
+    }
     uint32_t busy = read_pool(worker, index, look, &all_stand);
     if (stalled && (busy == 0 || !all_stand)) {
         hd_pool_report_end(worker, between(p->looked_ns, look->mark_ns, look->now_ns));
@@ -164,10 +219,14 @@ static uint64_t look_at(struct hd_worker *worker, uint8_t index, const struct hd
         return 0;
     }
     uint64_t proved_ns = newest_work(p, index, &pool->full_ns);
+    pool->moved |= look->moved;
+    if (proved_ns > pool->refuted_ns) {
+        pool->refuted_ns = pool->waits_ns = 0;
+    }
     if (stalled) {
         hd_pool_report_update(worker, look->now_ns);
     } else if (look->now_ns - proved_ns >= threshold_ns) {
-        open_stall(worker, index, msg, look->now_ns);
+        return check(worker, index, msg, look->now_ns, threshold_ns);
     }
     uint64_t step_ns = (look->now_ns - pool->full_ns) / 64;
     return step_ns > LOOK_NS ? step_ns : LOOK_NS;

@@ -2,11 +2,13 @@
  *
  * A pool of the program's own. First all its 3 threads do short tasks, some times, and are idle in between.
  * Then argv[1] tasks block in a read of a pipe for 1.2 s. With an argv[2] each task is short, and for 1.2 s
- * there are more tasks than threads. The loop polls a socket.
+ * there are more tasks than threads. If argv[2] is "device" each task reads a device instead: the threads
+ * have left the pool. The loop polls a socket.
  */
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,11 +17,11 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static unsigned task_us = 5000;
-static int queued, blocking, never[2], sockets[2];
+static int queued, blocking, is_device, never[2], sockets[2];
 
 __attribute__((noinline)) static void read_archive(void) {
-    char byte;
-    (void)!read(never[0], &byte, 1);
+    char bytes[8];
+    (void)!read(never[0], bytes, is_device ? 8 : 1);
     __asm__ volatile("");
 }
 
@@ -56,9 +58,11 @@ static void poll_for(int ms) {
 
 int main(int argc, char **argv) {
     int tasks = argc > 1 ? atoi(argv[1]) : THREADS;
+    is_device = argc > 2 && argv[2][0] == 'd';
     if (pipe(never) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) {
         return 1;
     }
+    never[0] = is_device ? eventfd(0, 0) : never[0];
     for (int i = 0; i < THREADS; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, work, NULL);
@@ -67,8 +71,12 @@ int main(int argc, char **argv) {
         submit(THREADS, 0);
         poll_for(250);
     }
+    if (is_device) {
+        submit(tasks, 1);
+        poll_for(1200);
+    }
     task_us = argc > 2 ? 60000 : task_us;
-    for (int i = 0; argc > 2 && i < 24; i++) {
+    for (int i = 0; argc > 2 && !is_device && i < 24; i++) {
         submit(2 * THREADS, 0);
         poll_for(50);
     }
