@@ -17,10 +17,17 @@ PYTHON = "/usr/bin/python3"
 NODE = shutil.which("node", path="/usr/bin:/usr/local/bin:/bin")
 EXECUTOR = """
 import asyncio, sys, time
+ended = []
 from concurrent.futures import ThreadPoolExecutor
 def query(s): time.sleep(s)
 async def main():
-    pool, loop = ThreadPoolExecutor(2), asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
+    for _ in range(int(sys.argv[2])):
+        ended.append(ThreadPoolExecutor(1))
+    await asyncio.gather(*[loop.run_in_executor(pool, query, 1) for pool in ended], asyncio.sleep(0.4))
+    for pool in ended:
+        pool.shutdown()
+    pool = ThreadPoolExecutor(2)
     for _ in range(6):
         await asyncio.gather(*[loop.run_in_executor(pool, query, 0.01) for _ in range(3)])
         await asyncio.sleep(0.1)
@@ -110,12 +117,15 @@ class PoolStall(RealCase):
         self.assertEqual([], stalls)
 
     def test_an_executor_of_python(self):
-        stalls, sessions = self.run_it(PYTHON, "-c", EXECUTOR, "3")
+        stalls, sessions = self.run_it(PYTHON, "-c", EXECUTOR, "3", "0")
         self.check(stalls, sessions, "ThreadPoolExecutor", 2, "query")
         self.assertEqual(1, stalls[0]["pool"]["queued"])
 
+    def test_an_executor_after_many_that_have_ended(self):
+        self.check(*self.run_it(PYTHON, "-c", EXECUTOR, "3", "17"), "ThreadPoolExecutor", 2, "query")
+
     def test_long_jobs_without_a_queue_are_no_stall(self):
-        stalls, _ = self.run_it(PYTHON, "-c", EXECUTOR, "2")
+        stalls, _ = self.run_it(PYTHON, "-c", EXECUTOR, "2", "0")
         self.assertEqual([], stalls)
 
     def test_a_full_pool_without_work_costs_no_wake_up(self):

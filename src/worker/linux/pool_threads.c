@@ -105,6 +105,17 @@ bool hd_pool_threads_is_idle(const struct hd_pool_thread *t, const struct hd_poo
 
 /* ---- to which pool a thread belongs ----------------------------------------------------------- */
 
+/* Returns the index of a pool whose threads have all ended; HD_POOLS_MAX: there is none. */
+static uint32_t unused_pool(const struct hd_pools *p) {
+    uint32_t used = p->turn.used ? 1u << p->stalled : 0, at = 0;
+    for (uint32_t i = 0; i < p->threads; i++) {
+        used |= p->thread[i].pool != 0 ? 1u << (p->thread[i].pool - 1) : 0;
+    }
+    for (; at < HD_POOLS_MAX && (used >> at & 1) != 0; at++) {
+    }
+    return at;
+}
+
 static uint8_t pool_of(struct hd_pools *p, uint8_t kind, uint64_t key, uint64_t now_ns) {
     for (uint32_t i = 0; i < p->pools; i++) {
         if (p->pool[i].kind == kind &&
@@ -112,12 +123,12 @@ static uint8_t pool_of(struct hd_pools *p, uint8_t kind, uint64_t key, uint64_t 
             return (uint8_t)(i + 1);
         }
     }
-    if (p->pools == HD_POOLS_MAX) {
+    uint32_t at = p->pools < HD_POOLS_MAX ? p->pools++ : unused_pool(p);
+    if (at == HD_POOLS_MAX) {
         return 0;
     }
-    p->pool[p->pools] =
-        (struct hd_pool){.kind = kind, .key = key, .born_ns = now_ns, .free_ns = p->looked_ns};
-    return (uint8_t)++p->pools;
+    p->pool[at] = (struct hd_pool){.kind = kind, .key = key, .born_ns = now_ns, .free_ns = p->looked_ns};
+    return (uint8_t)(at + 1);
 }
 
 static void join(struct hd_pools *p, struct hd_pool_thread *t, uint8_t pool) {
