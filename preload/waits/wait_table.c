@@ -249,13 +249,16 @@ INSIDE_A_CALL void hd_wait_begin(struct hd_waiting *w, const struct hd_wait_call
         return;
     }
     struct hd_loop *loop = &watch->loop;
-    if (w->idle) {
-        w->began = hd_loop_mark(loop, HANGDOG_BEFORE_WAITING);
-        return;
+    w->began = w->idle ? hd_loop_mark(loop, HANGDOG_BEFORE_WAITING) : hd_loop_ticks(loop);
+    /* stored before the wait ends: the first wait of an idle server lasts until its first request, and the
+     * launch ended when that wait began */
+    if (atomic_load_explicit(&entry->sums.first_began, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&entry->sums.first_began, w->began, memory_order_relaxed);
     }
-    w->began = hd_loop_ticks(loop);
-    atomic_store_explicit(&loop->waiting_since, w->began, memory_order_relaxed);
-    atomic_store_explicit(&loop->waiting, &entry->verdict, memory_order_release);
+    if (!w->idle) {
+        atomic_store_explicit(&loop->waiting_since, w->began, memory_order_relaxed);
+        atomic_store_explicit(&loop->waiting, &entry->verdict, memory_order_release);
+    }
 }
 
 /* Ends a wait that was not known as the loop's own when it began. `idle`: the wait is known as the loop's own
@@ -303,9 +306,6 @@ INSIDE_A_CALL void hd_wait_end(struct hd_waiting *w) {
         atomic_exchange_explicit(&entry->unknown.ended, hd_loop_ticks(loop), memory_order_seq_cst);
         uint8_t verdict = atomic_load_explicit(&entry->verdict, memory_order_seq_cst);
         now = wait_over(t, w->began, verdict == HD_WAIT_IDLE);
-    }
-    if (atomic_load_explicit(&entry->sums.first_began, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&entry->sums.first_began, w->began, memory_order_relaxed);
     }
     hd_wait_sum(t, entry, w->began, now);
 }

@@ -51,8 +51,9 @@ bool hd_script_is_interpreter(const char *program) {
 const char *hd_script_argument(char *const *argv) {
     const char *program = argv[0] != NULL ? base_of(argv[0]) : "";
     bool java = strcmp(program, "java") == 0;
-    const char *with_value = is_named(program, "python pypy ")
-                                 ? "-X -W "
+    const char *with_value = is_named(program, "python pypy ") ? "-X -W "
+                             : is_named(program, "php ")
+                                 ? "-S -t -d "
                                  : "-r -I -C -o -O +O --require --import --loader --rcfile --init-file ";
     if (!hd_script_is_interpreter(program)) {
         return NULL;

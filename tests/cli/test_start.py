@@ -39,6 +39,20 @@ for _ in range(5):
         connection.sendall(byte)
     connection.close()
 """
+# Its first wait lasts until its first request.
+IDLE = """
+import asyncio, os, time
+async def main():
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    address = server.sockets[0].getsockname()
+    if os.fork() == 0:
+        import socket
+        time.sleep(2.5)
+        socket.create_connection(address)
+        os._exit(0)
+    await asyncio.wait([asyncio.create_task(server.serve_forever())], timeout=4)
+asyncio.run(main())
+"""
 # Accepts one connection, and is no server.
 ONCE = """
 import os, socket, time
@@ -92,6 +106,11 @@ class Start(SideBySide):
             program, reports = self.ran([PYTHON, "-I", "-c", SERVES], *options)
             self.assertEqual([("hang", 9)], reports, (program.errors, time.monotonic() - begun))
             self.assertRegex(program.told[-1], r": 1 hang, .* lost \(\d+%\), started in \d+ ms$")
+
+    def beside_a_server_starts_before_its_first_request(self):
+        program, reports = self.ran([PYTHON, "-I", "-c", IDLE])
+        self.assertEqual([], reports)
+        self.assertRegex(program.told[-1], r", started in (\d+ ms|1\.\d s)$")
 
     def beside_one_connection_makes_no_server(self):
         program, reports = self.ran([PYTHON, "-I", "-c", ONCE])

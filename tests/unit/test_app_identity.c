@@ -53,6 +53,8 @@ static void finds_the_script_of_an_interpreter(void **state) {
         {"redis-server redis.conf", ""},
         {"pythonize app.py", ""},
         {"/opt/php8.2 -- site.php", "site.php"},
+        {"php -S 127.0.0.1:8000 -t public", ""},
+        {"php -d memory_limit=1G -S 127.0.0.1:8000 router.php", "router.php"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_string_equal(cases[i][1], script(cases[i][0]));
