@@ -62,7 +62,8 @@ static void put_command(const struct reporter *r, FILE *out, const char *words, 
 static void put_repeat(const struct reporter *r, FILE *out, const json_t *report,
                        const struct hang_row *row) {
     char lasted[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES];
-    fprintf(out, "%shangdog: same hang again: %s%s", r->colour ? MESSAGE_ALARM : "",
+    fprintf(out, "%shangdog: same %s again: %s%s", r->colour ? MESSAGE_ALARM : "",
+            json_object_get(report, "pool") != NULL ? "pool stall" : "hang",
             render_duration(lasted, json_integer_value(json_object_get(report, "duration_ns"))),
             row->function[0] != '\0' ? " in " : "");
     sanitize_print(out, row->function);

@@ -124,6 +124,13 @@ class PoolStall(RealCase):
     def test_an_executor_after_many_that_have_ended(self):
         self.check(*self.run_it(PYTHON, "-c", EXECUTOR, "3", "17"), "ThreadPoolExecutor", 2, "query")
 
+    def test_a_stall_that_comes_again_is_called_a_stall(self):
+        stalls, _ = self.run_it(PYTHON, "-c", EXECUTOR.replace("    await asyncio.gather(*[loop.run_in_executor(pool, query, 1.2)",
+                                                               "    for _ in 'ab': await asyncio.gather(*[loop.run_in_executor(pool, query, 0.9)"), "3", "0")
+        self.assertEqual(2, len(stalls))
+        self.assertIn("hangdog: pool stall of", self.done.stderr)
+        self.assertIn("\nhangdog: same pool stall again: ", self.done.stderr)
+
     def test_long_jobs_without_a_queue_are_no_stall(self):
         stalls, _ = self.run_it(PYTHON, "-c", EXECUTOR, "2", "0")
         self.assertEqual([], stalls)
