@@ -230,7 +230,7 @@ static json_t *sorted(const json_t *rows) {
 /* The totals of a spool. */
 struct sums {
     json_t *rows;
-    json_int_t lost_ns, watched_ns;
+    json_int_t lost_ns, stalled_ns, watched_ns; /* stalled: of pools, while the loop waited */
 };
 
 static struct sums add_up(const json_t *summaries, time_t from, group_key *key) {
@@ -245,7 +245,9 @@ static struct sums add_up(const json_t *summaries, time_t from, group_key *key) 
     json_t *rows = groups_make(hangs, key);
     json_array_foreach(summaries, i, summary) {
         const char *kind = json_text_or_null(summary, "kind");
-        if (kind != NULL && strcmp(kind, "session") == 0) {
+        if (kind != NULL && strcmp(kind, "pool-stall") == 0) {
+            sums.stalled_ns = groups_add_times(sums.stalled_ns, number(summary, "duration_ns"));
+        } else if (kind != NULL && strcmp(kind, "session") == 0) {
             json_int_t watched = watched_since(summary, from);
             sums.watched_ns = groups_add_times(sums.watched_ns, watched);
             if (watched == number(summary, "duration_ns")) {
@@ -256,6 +258,7 @@ static struct sums add_up(const json_t *summaries, time_t from, group_key *key) 
     json_array_foreach(rows, i, row) {
         sums.lost_ns = groups_add_times(sums.lost_ns, number(row, "total_ns"));
     }
+    sums.lost_ns -= sums.stalled_ns;
     sums.rows = sorted(rows);
     json_decref(rows);
     json_decref(hangs);
@@ -318,10 +321,13 @@ static const char *rate(char text[ROW_BYTES], const struct sums *s) {
 }
 
 static void print_sum(const struct sums *s) {
-    char lost[RENDER_DURATION_BYTES], watched[ROW_BYTES], per_hour[ROW_BYTES];
+    char lost[RENDER_DURATION_BYTES], stalled[RENDER_DURATION_BYTES], watched[ROW_BYTES], per_hour[ROW_BYTES];
     printf("%s lost", render_duration(lost, s->lost_ns));
     if (s->watched_ns > 0) {
         printf(" in %s watched: %s an hour", row_span(watched, s->watched_ns), rate(per_hour, s));
+    }
+    if (s->stalled_ns > 0) {
+        printf("; pool stalls: %s", render_duration(stalled, s->stalled_ns));
     }
     fputc('\n', stdout);
 }

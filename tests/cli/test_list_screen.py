@@ -107,6 +107,11 @@ class Stats(Spool):
             """, self.seen("stats"), (r"206 s an hour", "RATE"))
         self.assertIn("75.5 s lost in 22 min watched: 206 s an hour", self.seen("stats").replace("75.500 s", "75.5 s"))
 
+    def test_a_pool_stall_is_no_lost_time(self):
+        self.add("hang", "redis-server", "b", 9, "sleep", "query", None, 0, kind="pool-stall", pool={"name": "libuv", "threads": 2})
+        last = run("stats", "--no-symbols", "--spool", self.spool).stdout.splitlines()[-1]
+        self.assertRegex(last, r"\A75\.5\d* s lost in 22 min watched: 206 s an hour; pool stalls: 9\.\d+ s\Z")
+
     def rows(self, *options):
         done = run("stats", "--json", "--no-symbols", "--spool", self.spool, *options)
         self.assertEqual((0, ""), (done.returncode, done.stderr))
