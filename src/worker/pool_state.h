@@ -67,6 +67,7 @@ struct hd_pools {
     uint64_t marks;     /* hd_message.start_ticks of the last look */
     uint64_t looked_ns; /* when the last look was */
     uint64_t listed_ns;
+    uint64_t list_cost_ns; /* CPU time of the last list of the threads */
     uint64_t visited_ns,
         visit_step_ns; /* when the waits of other threads were read, and when they are next */
     /* The stall with a report: turn.used is true. */

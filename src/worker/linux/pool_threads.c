@@ -237,7 +237,9 @@ static void visit_all(struct hd_worker *worker, uint64_t now_ns) {
 void hd_pool_threads_list(struct hd_worker *worker, uint64_t now_ns, bool all) {
     struct hd_pools *p = &worker->pools;
     uint32_t stacks = 0;
+    uint64_t cpu_ns = hd_os_thread_cpu_ns();
     list_threads(worker, now_ns);
+    p->list_cost_ns = hd_os_thread_cpu_ns() - cpu_ns;
     for (uint32_t i = 0; i < p->threads; i++) {
         struct hd_pool_thread *t = &p->thread[i];
         if (!t->settled && (all || stacks < STACKS_PER_LIST)) {

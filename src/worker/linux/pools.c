@@ -13,6 +13,8 @@
 #include "worker/pool_threads.h"
 
 #define LIST_NS (200 * HD_NS_PER_MS)
+#define LIST_MOST_NS (4 * HD_NS_PER_S)
+#define LIST_COSTS 1000             /* a list is due after this many times its own CPU time: 0.1 % of a CPU */
 #define LOOK_NS (50 * HD_NS_PER_MS) /* between looks while all threads of a pool are busy */
 #define CHECK_MOST_NS (4 * HD_NS_PER_S)
 
@@ -24,8 +26,9 @@ static uint64_t between(uint64_t before_ns, uint64_t mark_ns, uint64_t now_ns) {
     return now_ns - before_ns <= 2 * LOOK_NS ? before_ns + (now_ns - before_ns) / 2 : now_ns;
 }
 
-/* Reads the thread's state. `still`: each end of the pool's work causes a turn of the loop, and there was
- * none. So a busy thread has the same work as before. */
+/* Reads the thread's state. A place that was not seen before may be an idle wait, too. Only the check before
+ * a report reads the stack, since a busy pool has new places at each look. `still`: each end of the pool's
+ * work causes a turn of the loop, and there was none. So a busy thread has the same work as before. */
 static void read_thread(struct hd_worker *worker, struct hd_pool_thread *t, bool still, uint64_t mark_ns,
                         uint64_t now_ns) {
     const struct hd_pool *pool = &worker->pools.pool[t->pool - 1];
@@ -37,10 +40,6 @@ static void read_thread(struct hd_worker *worker, struct hd_pool_thread *t, bool
     t->is_idle = t->blocked && hd_pool_threads_is_idle(t, pool, &call);
     bool same = !t->is_idle && t->blocked && hd_thread_clock_sched(&t->files, &sched) == 0 &&
                 hd_sched_known(&sched) && was_blocked && hd_thread_clock_same(&sched, &t->sched);
-    if (t->blocked && !t->is_idle && !same && pool->kind != HD_POOL_OWN) {
-        struct hd_pool_stack stack; /* a place that was not seen before may be an idle wait, too */
-        t->is_idle = hd_pool_threads_classify(worker, t, &stack) && stack.idle;
-    }
     t->stands = !t->is_idle && (same || (still && was_busy));
     if (!t->stands) {
         t->since_ns = between(t->read_ns, mark_ns, now_ns);
@@ -232,6 +231,12 @@ static uint64_t look_at(struct hd_worker *worker, uint8_t index, const struct hd
     return step_ns > LOOK_NS ? step_ns : LOOK_NS;
 }
 
+/* Returns how long no list of the threads follows the last one. A process may have thousands of threads. */
+static uint64_t list_step(const struct hd_pools *p) {
+    uint64_t ns = LIST_COSTS * p->list_cost_ns;
+    return ns < LIST_NS ? LIST_NS : ns > LIST_MOST_NS ? LIST_MOST_NS : ns;
+}
+
 void hd_pools_look(struct hd_worker *worker, const struct hd_message *msg) {
     struct hd_pools *p = &worker->pools;
     struct hd_channel_pools *channel = &worker->run->channel.pools;
@@ -239,7 +244,7 @@ void hd_pools_look(struct hd_worker *worker, const struct hd_message *msg) {
         .now_ns = hd_os_now_ns(), .mark_ns = msg->at_ns, .moved = msg->start_ticks != p->marks};
     uint64_t again_ns = 0;
     p->marks = msg->start_ticks;
-    if (look.now_ns >= p->listed_ns + LIST_NS) {
+    if (look.now_ns >= p->listed_ns + list_step(p)) {
         hd_scripts_begin(&worker->stacks.scripts, hd_worker_has_no_tree(worker));
         hd_pool_threads_list(worker, look.now_ns, false);
     }
