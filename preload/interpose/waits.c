@@ -320,9 +320,10 @@ static bool begin_accept(struct hd_waiting *w, int fd, const void *caller, const
 }
 
 /* Stores the connection: what the thread waits for on it comes from the server's client. */
-static int accepted(int fd) {
+static int accepted(int listener, int fd) {
     if (fd >= 0 && hd_wait_table_self != NULL) {
         hd_wait_table_self->accepted = fd + 1;
+        hd_wait_table_self->listener = listener;
     }
     return fd;
 }
@@ -338,7 +339,7 @@ static int accepted(int fd) {
         if (hd_waits) {                                                                          \
             hd_wait_end(&hd_w);                                                                  \
         }                                                                                        \
-        return accepted(hd_result);                                                              \
+        return accepted(fd, hd_result);                                                          \
     }                                                                                            \
     EXPORT int name PARAMETERS {                                                                 \
         if (hd_wait_table_self == NULL && !watched()) {                                          \

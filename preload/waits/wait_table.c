@@ -2,6 +2,7 @@
 #include "preload/waits/wait_table.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "capture/mailbox.h"
@@ -76,6 +77,20 @@ INSIDE_A_CALL SLOW_PATH static void store_listening(struct hd_wait_entry *entry)
     errno = saved;
 }
 
+/* True: `fd` is a connection to the socket that the thread last accepted one from. After the server has
+ * closed the connection, its number may be that of another socket. */
+INSIDE_A_CALL SLOW_PATH static bool is_from_client(int fd, int listener) {
+    struct sockaddr_storage own = {0}, server = {0};
+    socklen_t own_bytes = sizeof own, server_bytes = sizeof server;
+    int saved = errno;
+    bool known = getsockname(fd, (struct sockaddr *)&own, &own_bytes) == 0 &&
+                 getsockname(listener, (struct sockaddr *)&server, &server_bytes) == 0;
+    errno = saved;
+    /* family and port come first; the listener may have no address of its own */
+    bool internet = own.ss_family == AF_INET || own.ss_family == AF_INET6;
+    return known && own_bytes == server_bytes && memcmp(&own, &server, internet ? 4 : own_bytes) == 0;
+}
+
 INSIDE_A_CALL SLOW_PATH static void store_descriptors(struct hd_wait_entry *entry,
                                                       const struct hd_wait_call *call) {
     entry->descriptors.epoll = call->epoll >= 0;
@@ -122,8 +137,9 @@ INSIDE_A_CALL struct hd_wait_entry *hd_wait_table_find(struct hd_wait_table *t, 
     atomic_store_explicit(&entry->unknown.began, 0, memory_order_relaxed);
     store_descriptors(entry, call);
     entry->descriptors.accepts = call->accepts;
-    entry->descriptors.accepted =
-        call->epoll < 0 && entry->descriptors.fds == 1 && entry->descriptors.fd[0] + 1 == t->accepted;
+    entry->descriptors.accepted = call->epoll < 0 && entry->descriptors.fds == 1 &&
+                                  entry->descriptors.fd[0] + 1 == t->accepted &&
+                                  is_from_client(entry->descriptors.fd[0], t->listener);
     store_listening(entry);
     entry->caller_sp = caller_sp;
     entry->key = key;

@@ -73,6 +73,7 @@ struct hd_wait_table {
     /* The library's own wait that the thread is in (event_libraries.c); NULL: none, or its wait is over. */
     struct hd_waiting *library;
     int32_t accepted;   /* the descriptor of the last accepted connection, plus 1; 0: none */
+    int32_t listener;   /* the descriptor that `accepted` came from */
     bool named;         /* true: the user named this thread (--thread); false: it is the main thread */
     bool pool;          /* true: a thread of a pool whose threads take turns in one loop (tokio) */
     bool silent;        /* true: the thread's loop does not count, since the main thread has one */

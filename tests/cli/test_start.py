@@ -39,6 +39,33 @@ for _ in range(5):
         connection.sendall(byte)
     connection.close()
 """
+# After a request the server closes the connection, and asks a server of its own that answers late. That
+# connection gets the same descriptor.
+ASKS = """
+import os, select, socket, time
+listener, other = (socket.create_server(("127.0.0.1", 0)) for _ in range(2))
+if os.fork() == 0:
+    for _ in range(5):
+        time.sleep(0.3)
+        with socket.create_connection(listener.getsockname()) as connection:
+            time.sleep(0.1)
+            connection.sendall(b"1")
+            connection.recv(1)
+    os._exit(0)
+for i in range(5):
+    connection, _ = listener.accept()
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    poll.poll()
+    connection.recv(1)
+    connection.sendall(b"1")
+    number = connection.fileno()
+    connection.close()
+    if i == 3:
+        with socket.create_connection(other.getsockname()) as connection:
+            assert number == connection.fileno()
+            select.select([connection], [], [], 0.9)
+"""
 # Its first wait lasts until its first request.
 IDLE = """
 import asyncio, os, time
@@ -106,6 +133,10 @@ class Start(SideBySide):
             program, reports = self.ran([PYTHON, "-I", "-c", SERVES], *options)
             self.assertEqual([("hang", 9)], reports, (program.errors, time.monotonic() - begun))
             self.assertRegex(program.told[-1], r": 1 hang, .* lost \(\d+%\), started in \d+ ms$")
+
+    def beside_a_server_that_asks_another_one(self):
+        program, reports = self.ran([PYTHON, "-I", "-c", ASKS])
+        self.assertEqual([("hang", 9)], reports, program.errors)
 
     def beside_a_server_starts_before_its_first_request(self):
         program, reports = self.ran([PYTHON, "-I", "-c", IDLE])
