@@ -331,12 +331,27 @@ static int child_signals(void) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* A pool's stall that was open as the program ended has no other end. No record has its sum. */
+static void end_open_stalls(struct reporter *r) {
+    for (unsigned i = 0; i < printed_count(&r->shared->printed); i++) {
+        struct printed_report *p = &r->shared->printed.report[i];
+        json_t *report = p->ended ? NULL : load(r, p->id);
+        if (report != NULL && json_object_get(report, "pool") != NULL) {
+            r->open_stalls++;
+            r->open_stall_ns += p->lasted_ns;
+            on_ended(r, p, report, false);
+        }
+        json_decref(report);
+    }
+}
+
 static void finish(struct reporter *r, int signal_fd) {
     r->records = r->shared->record;
     if (atomic_load(&r->shared->hurry)) {
         on_hang_stop(&r->commands);
     }
     spool_view_read(&r->view);
+    end_open_stalls(r);
     r->unprinted += r->view.unread;
     unsigned long skipped = finish_commands(r, signal_fd);
     pending_text_print(r);

@@ -47,9 +47,11 @@ struct reporter {
     struct symbolizer *symbolizer; /* made when it is first needed */
     bool colour, on_terminal;      /* of stderr */
     unsigned unprinted;            /* hangs, for want of memory */
-    unsigned unwritten;            /* reports that are not in the file of --json */
-    int json_error;                /* why, an errno value */
-    char *pending;                 /* text, while the program draws on the screen; NULL: none */
+    unsigned open_stalls;          /* of pools, as the program ended */
+    uint64_t open_stall_ns;
+    unsigned unwritten; /* reports that are not in the file of --json */
+    int json_error;     /* why, an errno value */
+    char *pending;      /* text, while the program draws on the screen; NULL: none */
     size_t pending_bytes;
     uint64_t loop_due_ns; /* when to look again for the loop, 0: never */
 };

@@ -105,11 +105,11 @@ static unsigned hanging_processes(const struct reporter *r) {
 /* ", but 2 pool stalls of 7.9 s in all"; empty: none, as in nearly all runs. */
 static const char *put_pools(const struct reporter *r, const char *word, char to[POOLS_BYTES]) {
     char time[RENDER_DURATION_BYTES];
-    uint64_t stalls = atomic_load(&r->records->pools.stalls);
+    uint64_t stalls = atomic_load(&r->records->pools.stalls) + r->open_stalls;
+    uint64_t stall_ns = atomic_load(&r->records->pools.stall_ns) + r->open_stall_ns;
     snprintf(to, POOLS_BYTES, stalls > 0 ? ", %s %llu pool stall%s of %s%s" : "", word,
              (unsigned long long)stalls, cli_plural((int64_t)stalls, "", "s"),
-             render_duration(time, (int64_t)atomic_load(&r->records->pools.stall_ns)),
-             stalls > 1 ? " in all" : "");
+             render_duration(time, (int64_t)stall_ns), stalls > 1 ? " in all" : "");
     return to;
 }
 

@@ -34,6 +34,7 @@ async def main():
     await asyncio.gather(*[loop.run_in_executor(pool, query, 1.2) for _ in range(int(sys.argv[1]))])
 asyncio.run(main())
 """
+KILLED = "import os, signal, threading; threading.Timer(3, os.kill, (os.getpid(), signal.SIGKILL)).start()\n" + EXECUTOR.replace("1.2", "9")
 CONSUMER = """
 import asyncio, glob, os, queue, threading, time
 from concurrent.futures import ThreadPoolExecutor
@@ -144,6 +145,12 @@ class PoolStall(RealCase):
     def test_threads_that_read_a_device_are_no_stall(self):
         stalls, _ = self.run_it(POOL, "3", "device", options=("--loop", "pool"))
         self.assertEqual([], stalls)
+
+    def test_a_program_that_ends_in_a_stall(self):
+        stalls, _ = self.run_it(PYTHON, "-c", KILLED, "3", "0")
+        self.assertEqual([False], [s["complete"] for s in stalls], self.done.stderr)
+        self.assertRegex(self.done.stderr, r"hangdog: pool stall of at least .* in query \(")
+        self.assertRegex(self.done.stderr.splitlines()[-1], r": no hang of 500 ms or more, but 1 pool stall of ")
 
     @unittest.skipIf(NODE is None, "no node: apt-get install nodejs")
     def test_the_pool_of_libuv(self):
