@@ -43,6 +43,7 @@ static const struct command_option run_options[] = {
      .value = "TIME",
      .min = DURATION_MS,
      .max = DURATION_S,
+     .rare = true,
      .help = "time between two samples of the stack (50ms)"},
     {.name = "loop",
      .kind = OPTION_TEXT,

@@ -41,7 +41,7 @@ class Children(SideBySide):
 
     @unittest.skipUnless(shutil.which("npm"), "npm is not installed")
     def beside_npm_does_not_hide_its_server(self):
-        said = self.said("npm", "start", options=["--threshold", "5s"], package__json='{"scripts": {"start": "node server.js"}}', server__js=SERVER)
+        said = self.said("npm", "start", options=["--threshold", "5s", "--launch", "30s"], package__json='{"scripts": {"start": "node server.js"}}', server__js=SERVER)
         self.assertRegex(said, r"^hangdog: npm ran for \S+ s: no hang of 5\.0 s or more, started in [^;]+; its child node \(server\.js\) was not watched: "
                                r"hangdog run --follow -- npm start$")
 
