@@ -17,7 +17,7 @@
 #define PAGE 4096u
 #define PAGE_TOUCHED (UINT64_C(3) << 62) /* present, or swapped: Documentation/admin-guide/mm/pagemap.rst */
 #define MAPPING_PAGES_MAX 4096u          /* of one mapping; the library's are smaller */
-#define PAGES_MAX (64u * 1024u)          /* of all */
+#define PAGES_MAX (1024u * 1024u)        /* of all: the stacks of 500 threads */
 #define RUN_BYTES_MAX (8u << 20)         /* from the run's place to its end */
 #define RATE_MAX (1ULL << 40)            /* 256 ns a tick */
 
