@@ -112,6 +112,7 @@ static int add_report(struct filler *f, const struct row *r) {
     sqlite3_bind_int64(q, 12, r->duration_ms);
     sqlite3_bind_int64(q, 13, r->started_ms);
     sqlite3_bind_blob64(q, 14, r->body, r->body_bytes, SQLITE_STATIC);
+    sqlite3_bind_text(q, 15, "", -1, SQLITE_STATIC);
     return sqlite3_step(q) == SQLITE_DONE && sqlite3_reset(q) == SQLITE_OK ? 0 : say(f);
 }
 
@@ -288,7 +289,7 @@ static int put_apps(struct filler *f) {
 static int put_reports(struct filler *f, uint64_t reports) {
     struct row *row = malloc(sizeof *row);
     int failed = row == NULL;
-    f->report = insert(f, "report", 14);
+    f->report = insert(f, "report", 15);
     failed |= f->report == NULL;
     for (uint64_t i = 0; failed == 0 && i < reports; i++) {
         struct query_choice choice;

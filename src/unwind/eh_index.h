@@ -10,7 +10,7 @@
 
 #include "unwind/eh_frame.h"
 
-#define HD_EH_PARTS 256u
+#define HD_EH_PARTS 128u
 
 struct hd_eh_part {
     uint64_t at;        /* the part's first record */

@@ -14,7 +14,7 @@
 #include "os/os.h"
 
 /* The ring is larger under a sanitizer, because a sanitizer makes the stacks in the samples larger. */
-#define HD_RING_BYTES ((HD_SANITIZED ? 256u : 136u) * 1024u)
+#define HD_RING_BYTES ((HD_SANITIZED ? 256u : 135u) * 1024u)
 /* the size of a ring entry's head; each entry is padded to a multiple of this size */
 #define HD_RING_HEAD_BYTES 16u
 /* The space that samples leave free for messages that must arrive: HD_MSG_OPEN, and the message about the end

@@ -10,7 +10,7 @@
 #include "turn/turn.h"
 #include "watch/message.h"
 
-#define HD_POOL_THREADS_MAX 256
+#define HD_POOL_THREADS_MAX 128
 #define HD_POOLS_MAX 16
 
 enum hd_pool_kind {

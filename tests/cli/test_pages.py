@@ -18,7 +18,8 @@ BASH = SHARE / "bash-completion/completions/hangdog"
 ZSH = SHARE / "zsh/site-functions/_hangdog"
 FISH = SHARE / "fish/vendor_completions.d/hangdog.fish"
 COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
-RARE = {"--display-hz", "--environment", "--frame-drop", "--reports-per-fingerprint"}  # of run: in the page and the completions only
+RARE = {"--display-hz", "--environment", "--frame-drop", "--interval",
+        "--reports-per-fingerprint"}  # of run: in the page and the completions only
 WITHOUT_SPOOL = {"dump", "serve", "top", "upload-symbols"}
 VARIABLES = {"run": {"HANGDOG_APP", "HANGDOG_VERSION", "HANGDOG_ENVIRONMENT"}, "upload": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"},
              "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "show": {"HANGDOG_SYMBOLS"}, "list": {"HANGDOG_SYMBOLS"},
