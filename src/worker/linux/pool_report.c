@@ -42,11 +42,18 @@ static void add_thread(struct hd_worker *worker, struct hd_pool_thread *t, uint6
     s->taken++;
 }
 
-static void charge_all(struct hd_pools *p, uint64_t now_ns) {
+/* Adds the time since the last report to the stacks, and to the threads of the capture. */
+static void charge_all(struct hd_worker *worker, uint64_t now_ns) {
+    struct hd_pools *p = &worker->pools;
+    struct hd_threads *threads = &worker->threads;
+    uint64_t ns = growth(p->charged_ns, now_ns);
     for (uint32_t i = 0; i < p->threads; i++) {
         if (is_of_stall(p, &p->thread[i])) {
-            hd_tree_charge(&p->turn.samples.tree, p->thread[i].leaf, growth(p->charged_ns, now_ns));
+            hd_tree_charge(&p->turn.samples.tree, p->thread[i].leaf, ns);
         }
+    }
+    for (uint32_t i = 0; i < threads->count && p->captures == threads->captures; i++) {
+        threads->thread[i].for_ns += threads->thread[i].pool ? ns : 0;
     }
     p->charged_ns = now_ns;
 }
@@ -79,7 +86,7 @@ static void capture_threads(struct hd_worker *worker, uint64_t now_ns) {
 static void publish(struct hd_worker *worker, uint64_t until_ns, bool complete) {
     struct hd_pools *p = &worker->pools;
     struct hd_facts facts;
-    charge_all(p, until_ns);
+    charge_all(worker, until_ns);
     p->turn.times.duration_ns = growth(p->turn.times.start_ns, until_ns);
     hd_facts_take(&worker->threads, &worker->process, &facts);
     hd_facts_read_counters(&worker->probe, &p->turn, &facts);
