@@ -73,7 +73,7 @@ function hangTable(all: Groups, days: number, route: Route): HTMLElement {
   ], all.groups, { wide: true });
 }
 
-// Errors, crashes and the use of CPUs: their time is not hung time.
+// Errors, crashes, stalls of pools and the use of CPUs: their time is not hung time.
 function otherGroups(choices: GroupChoice): HTMLElement {
   const draw = (rows: GroupRow[]) => table('Other groups', [
     { title: 'Function', cell: (g: GroupRow) => groupName(g) },
@@ -158,7 +158,7 @@ export async function overview(route: Route): Promise<View> {
       make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, filter, version),
       all.versions.length || all.series?.length ? section('Hang rate', rateChart(version ? { ...all, series: ofVersion } : all, app !== '', filter)) : null,
       hangSection(all, days, route),
-      section('Errors, crashes, frames and use of CPUs', otherGroups(choices)),
+      section('Errors, crashes, frames, pool stalls and use of CPUs', otherGroups(choices)),
       make('div.columns', null,
         all.versions.length ? section('Versions', table('Versions', [
           { title: 'Version', cell: (r: VersionRow) => versionLink(r, app) },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // One report (docs/report.schema.json) as the pictures take it. Any member may be missing or of another type. Pure.
-import { cleanName, cleanNumber, fileName } from './text';
+import { cleanName, cleanNumber, duration, fileName } from './text';
 import { looseList, looseObject } from './tree';
 import type { StackNode, StackTree } from './tree';
 
@@ -20,6 +20,7 @@ export interface ThreadLine {
   tid: number;
   name: string;
   watched: boolean;
+  pool: boolean; // of the pool that has stalled
   doing: string;
   error: string;
   frames: NamedFrame[];
@@ -64,7 +65,7 @@ export class ReportModel {
   // For a report that no program has marked: the code of the program's own file, and a script's that no package has.
   private seemsOwn(frame: Loose, module: string): boolean {
     if (typeof frame.language === 'string') return typeof frame.file === 'string' && !/^<|^node:|\/lib\/python|-packages\/|node_modules\//.test(frame.file);
-    return module !== '' && module === this.executable;
+    return module !== '' && module === this.executable && !/^(node|python|ruby|perl|php|java|deno|bun)[\d.-]*$/.test(module);
   }
 
   frames(stack: unknown): NamedFrame[] {
@@ -96,15 +97,25 @@ export class ReportModel {
     return { nodes, totalMs: nodes.reduce((sum, node) => (node.parent < 0 ? sum + node.ms : sum), 0) };
   }
 
+  /** The pool of a pool stall: "libuv, 4 threads, 2 tasks waiting". */
+  get pool(): string {
+    const pool = looseObject(this.whole.pool);
+    const threads = cleanNumber(pool.threads), queued = cleanNumber(pool.queued);
+    return [cleanName(pool.name), threads ? `${threads} thread${threads > 1 ? 's' : ''}` : '',
+      queued ? `${queued} task${queued > 1 ? 's' : ''} waiting` : ''].filter(Boolean).join(', ');
+  }
+
   get threads(): ThreadLine[] {
     return looseList(this.whole.threads).map((entry) => {
       const thread = looseObject(entry);
-      const waits = cleanNumber(thread.waits_for_tid);
+      const waits = cleanNumber(thread.waits_for_tid), ns = cleanNumber(thread.for_ns);
       return {
         tid: cleanNumber(thread.tid),
         name: cleanName(thread.name) || 'thread',
         watched: thread.watched === true,
-        doing: [cleanName(thread.state), thread.syscall ? `in ${cleanName(thread.syscall)}` : '', waits ? `waits for thread ${waits}` : ''].filter(Boolean).join(', '),
+        pool: thread.pool === true,
+        doing: [cleanName(thread.state), thread.syscall ? `in ${cleanName(thread.syscall)}` : '', ns ? `for ${duration(ns / 1e6)}` : '',
+          waits ? `waits for thread ${waits}` : ''].filter(Boolean).join(', '),
         error: cleanName(thread.error),
         frames: this.frames(thread.stack),
       };

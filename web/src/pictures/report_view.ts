@@ -39,7 +39,7 @@ export function frameList(frames: NamedFrame[]): HTMLElement {
 }
 
 function threadDetails(thread: ThreadLine): HTMLElement {
-  const doing = [thread.watched ? 'watched' : '', thread.doing].filter(Boolean).join(', ');
+  const doing = [thread.watched ? 'watched' : '', thread.pool ? 'of the pool' : '', thread.doing].filter(Boolean).join(', ');
   return unfold('details', [make('b', {}, thread.name), ` ${thread.tid || ''} `, make('span.dim', {}, doing)],
     () => (thread.frames.length > 0 ? frameList(thread.frames) : make('p.dim', {}, thread.error || 'It has no stack.')));
 }
@@ -77,7 +77,7 @@ function systemRows(model: ReportModel): HTMLElement {
   const memory = cleanNumber(host.memory_bytes);
   const rows: [string, string][] = [
     ['App', `${cleanName(app.name)} ${cleanName(app.version)}`.trim()], ['Environment', cleanName(app.environment)], ['Executable', cleanName(app.executable)],
-    ['Process', cleanNumber(app.pid) ? String(cleanNumber(app.pid)) : ''], ['Loop', cleanName(loop.name)], ['State', cleanName(loop.state)],
+    ['Process', cleanNumber(app.pid) ? String(cleanNumber(app.pid)) : ''], ['Pool', model.pool], ['Loop', cleanName(loop.name)], ['State', cleanName(loop.state)],
     ['System', [host.os_version ?? host.os, host.arch].map((value) => cleanName(value)).filter(Boolean).join(', ')], ['Kernel', cleanName(host.kernel)], ['Device', cleanName(host.model)],
     ['CPUs', cleanNumber(host.cpus) ? String(cleanNumber(host.cpus)) : ''], ['Memory', memory ? `${(memory / 2 ** 30).toFixed(1)} GiB` : ''],
     ['Role', cleanName(process.role)], ['Memory pressure', cleanName(process.memory_pressure)], ['Thermal state', cleanName(process.thermal_state)],
@@ -112,18 +112,18 @@ export function reportView(report: unknown, words: ReportWords = {}): HTMLElemen
   const when = date && !Number.isNaN(date.getTime()) ? date.toLocaleString() : '';
   const app = looseObject(model.whole.app);
   const owner = cleanNumber(model.cause.lock_owner_tid);
-  const { threads } = model;
+  const threads = [...model.threads].sort((a, b) => Number(b.pool) - Number(a.pool));
   const holder = owner ? threads.find((thread) => thread.tid === owner) : undefined;
   const stackOf = (at: number): HTMLElement => frameList(model.stack(at));
   return [
     make('header.report-title', {},
-      make('h1', {}, `${nounOf(kind).replace(/^./, (c) => c.toUpperCase())} of ${duration(model.durationMs)}`,
+      make('h1', {}, `${nounOf(kind).replace(/^./, (c) => c.toUpperCase())} of ${duration(model.durationMs)}`, model.pool ? ` (${model.pool})` : null,
         name ? ' in ' : null, name ? make('code', { dir: 'ltr' }, name) : null),
       make('p.dim', {}, [cleanName(words.place) || first?.place, `${cleanName(app.name)} ${cleanName(app.version)}`.trim(), when].filter(Boolean).join(' · '))),
     causeLine(model),
     figures(model),
     section('Where the time went', flameGraph(model.tree, { empty: 'This report has no stack.' })),
-    section('What the thread did over time', timelinePicture(report, stackOf)),
+    model.pool ? null : section('What the thread did over time', timelinePicture(report, stackOf)),
     hot.length > 0 ? section('The stack with the most time', make('p.dim', {}, 'Innermost function first; functions of the app are set off.'), frameList(hot)) : null,
     holder ? section(`The lock's owner: thread ${holder.name} ${holder.tid}`, holder.frames.length > 0 ? frameList(holder.frames) : make('p.dim', {}, holder.error || 'It has no stack.')) : null,
     threads.length > 0 ? section(`All threads (${threads.length.toLocaleString('en')})`, make('div.threads', {}, ...threads.slice(0, THREADS_MAX).map(threadDetails)),

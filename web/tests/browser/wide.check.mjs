@@ -63,7 +63,7 @@ test('the chart: labels fit, lines and marks have their app, a run of a minute f
   await page.locator('.u-axis').nth(1).waitFor();
   assert.ok(await page.locator('.u-axis').nth(1).evaluate((axis) => axis.clientWidth) > 60, 'the labels of the y axis are cut');
   await goTo(page, '#/'); // errors and crashes are listed however many hangs there are
-  const others = page.locator('section', { has: page.getByRole('heading', { name: 'Errors, crashes, frames and use of CPUs' }) });
+  const others = page.locator('section', { has: page.getByRole('heading', { name: 'Errors, crashes, frames, pool stalls and use of CPUs' }) });
   await others.getByText('wide::Paint::operator()').waitFor();
   assert.match(await others.innerText(), /1 group[\s\S]*wide::Paint::operator\(\)/);
   await page.keyboard.press('?');
