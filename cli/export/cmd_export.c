@@ -84,7 +84,7 @@ const struct command command_export = {
         "Without a report's name the latest one is written, as hangdog show prints it. With --all, --app or --since it "
         "is each one of the spool.\n\n"
         "Weights are times. The watched thread has its samples; each other thread has one stack, which counts for one "
-        "interval between samples. Functions have the names that hangdog show prints.\n\n",
+        "interval between samples. Of a pool's stall each thread of the pool counts for as long as it was busy. Functions have the names that hangdog show prints.\n\n",
     .environment = SYMBOLS_ENVIRONMENT,
     .deep = true,
     .operand = COMPLETE_REPORT,

@@ -230,7 +230,8 @@ static void add_thread(struct profile *p, const json_t *report, const struct exp
                 json_pack("{s:I, s:f, s:f}", "stack", stack_number(p, report, s), "time",
                           start_ms + (double)s->at_ns / NS_PER_MS, "weight", (double)s->ns / NS_PER_MS));
     }
-    if (thread->watched) { /* the viewer's range ends with the last sample */
+    bool main = thread->watched || thread->timed;
+    if (main) { /* the viewer's range ends with the last sample */
         add_row(samples,
                 json_pack("{s:n, s:f, s:i}", "stack", "time",
                           start_ms + (double)export_number(report, "duration_ns") / NS_PER_MS, "weight", 0));
@@ -239,9 +240,9 @@ static void add_thread(struct profile *p, const json_t *report, const struct exp
     json_t *one =
         json_pack("{s:s, s:s, s:s, s:b, s:s, s:I, s:f, s:n, s:f, s:n, s:[], s:o, s:o}", "name",
                   label != NULL ? label : "", "processName", app, "processType", "default", "isMainThread",
-                  thread->watched, "pid", pid, "tid", (json_int_t)thread->tid, "registerTime", start_ms,
+                  main, "pid", pid, "tid", (json_int_t)thread->tid, "registerTime", start_ms,
                   "unregisterTime", "processStartupTime", start_ms, "processShutdownTime", "pausedRanges",
-                  "samples", samples, "markers", markers_json(p, report, start_ms, thread->watched));
+                  "samples", samples, "markers", markers_json(p, report, start_ms, main));
     p->failed |= json_array_append_new(p->threads, one) != 0 || label == NULL;
     free(label);
 }

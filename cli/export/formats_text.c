@@ -102,7 +102,8 @@ static void put_heaviest(FILE *out, const json_t *report) {
     size_t n = json_array_size(frames);
     n = n < EXPORT_DEPTH_MAX ? n : EXPORT_DEPTH_MAX;
     if (n > 0) {
-        fputs("\nHeaviest stack of the watched thread:\n", out);
+        fprintf(out, "\nHeaviest stack of the %s:\n",
+                json_object_get(report, "pool") != NULL ? "pool's threads" : "watched thread");
     }
     for (; n > 0; n--) {
         const json_t *frame = json_array_get(frames, n - 1);
@@ -142,7 +143,7 @@ static bool put_threads(FILE *out, const json_t *report) {
             fputc('"', out);
         }
         fprintf(out, "    %" PRId64 " ms%s\n", export_thread_ns(thread) / NS_PER_MS,
-                thread->watched ? "" : ", sampled once");
+                thread->watched || thread->timed ? "" : ", sampled once");
         well = export_call_tree(report, thread, put_node, out);
     }
     export_threads_free(&threads);

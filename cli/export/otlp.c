@@ -74,15 +74,16 @@ static json_t *resource_json(const json_t *report) {
 }
 
 static json_t *attributes_json(const json_t *report, const char *title) {
-    const json_t *loop = json_object_get(report, "loop"), *own = report_own_frame(report);
+    const json_t *pool = json_object_get(report, "pool"), *own = report_own_frame(report);
     const json_t *cause = json_object_get(report, "cause");
     json_t *list = json_array();
     char *stack = export_stack_text(report), *function = own != NULL ? export_frame_name(report, own) : NULL;
     put_text(list, "exception.type", export_type(report));
     put_text(list, "exception.message", title);
     put_text(list, "exception.stacktrace", stack);
-    put_text(list, "thread.name", report_text(loop, "name"));
-    put_number(list, "thread.id", export_number(loop, "tid"));
+    put_text(list, "thread.name",
+             report_text(json_object_get(report, pool != NULL ? "pool" : "loop"), "name"));
+    put_number(list, "thread.id", export_tid(report));
     put_text(list, "code.function.name", function);
     put_text(list, "code.file.path", report_text(own, "file"));
     put_number(list, "code.line.number", export_number(own, "line"));

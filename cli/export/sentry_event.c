@@ -85,7 +85,7 @@ static json_t *stacktrace_json(const json_t *report, const json_t *frames) {
 static json_t *exception_json(const json_t *report) {
     bool fatal = export_is_fatal(report);
     char *title = export_title(report), *cause = render_cause(report);
-    int64_t tid = export_number(json_object_get(report, "loop"), "tid");
+    int64_t tid = export_tid(report);
     json_t *mechanism =
         json_pack("{s:s, s:b, s:b, s:{s:I, s:s}}", "type", "AppHang", "handled", !fatal, "synthetic", true,
                   "data", "duration_ms", (json_int_t)(export_number(report, "duration_ns") / NS_PER_MS),
@@ -101,10 +101,10 @@ static json_t *exception_json(const json_t *report) {
 
 static json_t *threads_json(const json_t *report) {
     const json_t *thread, *loop = json_object_get(report, "loop");
-    int64_t watched = export_number(loop, "tid");
-    json_t *list =
-        json_pack("[{s:I, s:s, s:b, s:b}]", "id", (json_int_t)watched, "name", report_text(loop, "name"),
-                  "main", watched == export_number(json_object_get(report, "app"), "pid"), "current", true);
+    int64_t watched = export_number(loop, "tid"), current = export_tid(report);
+    json_t *list = json_pack(
+        "[{s:I, s:s, s:b, s:b}]", "id", (json_int_t)watched, "name", report_text(loop, "name"), "main",
+        watched == export_number(json_object_get(report, "app"), "pid"), "current", watched == current);
     size_t i;
     json_array_foreach(json_object_get(report, "threads"), i, thread) {
         int64_t tid = export_number(thread, "tid");
@@ -114,8 +114,8 @@ static json_t *threads_json(const json_t *report) {
         json_array_append_new(
             list,
             json_pack("{s:I, s:s, s:s, s:b, s:o*}", "id", (json_int_t)tid, "name",
-                      report_text(thread, "name"), "state", report_text(thread, "state"), "current", false,
-                      "stacktrace",
+                      report_text(thread, "name"), "state", report_text(thread, "state"), "current",
+                      tid == current, "stacktrace",
                       stacktrace_json(report, json_object_get(json_object_get(thread, "stack"), "frames"))));
     }
     return json_pack("{s:o}", "values", list);
@@ -173,6 +173,7 @@ static json_t *tags_json(const json_t *report) {
     put_tag(tags, "hang.kind", report_text(report, "kind"));
     put_tag(tags, "hang.cause", report_text(json_object_get(report, "cause"), "kind"));
     put_tag(tags, "hang.loop", report_text(loop, "name"));
+    put_tag(tags, "hang.pool", report_text(json_object_get(report, "pool"), "name"));
     put_tag(tags, "hang.state", report_text(loop, "state"));
     put_tag(tags, "hang.label", report_text(report, "label"));
     json_object_foreach(json_object_get(json_object_get(report, "app"), "tags"), name, value) {

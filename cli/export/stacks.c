@@ -247,6 +247,29 @@ static bool add_watched(struct builder *b) {
     return add_array(b, json_object_get(hot, "frames"), 0, ns > 0 ? ns : one_sample_ns(b->report));
 }
 
+static bool is_of_pool(const json_t *thread) {
+    return json_is_true(json_object_get(thread, "pool"));
+}
+
+/* A stall's samples are of the pool's threads. Each of them has a stack and a time of its own in the report.
+ * Returns the first of them; NULL: none. */
+static const json_t *pool_thread(const json_t *report) {
+    const json_t *thread;
+    size_t i;
+    json_array_foreach(json_object_get(report, "threads"), i, thread) {
+        if (is_of_pool(thread) && export_number(thread, "for_ns") > 0 &&
+            json_array_size(json_object_get(json_object_get(thread, "stack"), "frames")) > 0) {
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+int64_t export_tid(const json_t *report) {
+    const json_t *thread = pool_thread(report);
+    return export_number(thread != NULL ? thread : json_object_get(report, "loop"), "tid");
+}
+
 static int64_t watched_tid(const json_t *report) {
     static const char *const members[] = {"cpu", "crash", "loop"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
@@ -284,10 +307,13 @@ static bool add_others(struct export_threads *t, struct builder *b, int64_t watc
             t->count == EXPORT_THREADS_MAX) {
             continue;
         }
+        int64_t ns = export_number(thread, "for_ns");
+        bool timed = is_of_pool(thread) && ns > 0;
         if (!take_thread(t, b, tid, report_text(thread, "name")) ||
-            !add_array(b, frames, 0, one_sample_ns(t->report))) {
+            !add_array(b, frames, 0, timed ? ns : one_sample_ns(t->report))) {
             return false;
         }
+        b->thread->timed = timed;
     }
     return true;
 }
@@ -296,6 +322,9 @@ bool export_threads_read(const json_t *report, struct export_threads *out) {
     struct builder b = {.report = report, .frames_left = EXPORT_FRAMES_MAX};
     int64_t tid = watched_tid(report);
     *out = (struct export_threads){.report = report};
+    if (pool_thread(report) != NULL) {
+        return add_others(out, &b, -1);
+    }
     if (!take_thread(out, &b, tid, watched_name(report, tid)) || !add_watched(&b)) {
         return false;
     }

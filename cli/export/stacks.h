@@ -31,13 +31,14 @@ struct export_thread {
     int64_t tid;
     const char *name; /* empty: none */
     bool watched;     /* its stacks are samples of the whole time, in order; others have one stack */
+    bool timed;       /* of a stalled pool: its one stack has the time for which the thread stood in it */
     struct export_stack *stack;
     size_t count;
 };
 
 struct export_threads {
     const json_t *report;
-    struct export_thread *thread; /* the watched one first */
+    struct export_thread *thread; /* the watched one first; a pool's stall has none */
     size_t count;
 };
 
@@ -53,6 +54,9 @@ char *export_thread_label(const struct export_thread *thread);
 /* A frame's function as `hangdog show` names it; NULL is time without a stack. Caller frees; NULL: no memory.
  */
 char *export_frame_name(const json_t *report, const json_t *frame);
+
+/* The thread of the hot stack: the watched one, or one of the stalled pool. */
+int64_t export_tid(const json_t *report);
 
 /* A member of the report from 0 to the largest; of another type: 0. */
 int64_t export_number(const json_t *object, const char *name);

@@ -17,6 +17,7 @@
 #include "cli/base/suggestion.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/groups.h"
+#include "cli/reader/libuv_wait.h"
 #include "cli/reader/own_frame.h"
 #include "cli/reader/report_find.h"
 #include "cli/reader/report_load.h"
@@ -81,8 +82,18 @@ static json_t *summary_of(const json_t *report, const char *path) {
 /* The part of a summary that comes from the stacks. */
 static json_t *name_of(const json_t *report) {
     const json_t *own = report_own_frame(report);
+    const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
     char *place = report_frame_place(report, own);
+    /* without a path: the name is of all reports with this fingerprint */
+    char *wait = own != NULL ? report_libuv_wait(report, frames, own, false) : NULL;
     json_t *out = json_object();
+    if (wait != NULL) {
+        json_object_set_new(out, "function", json_string(wait));
+        json_object_set_new(out, "own", json_pack("{s:s}", "function", wait));
+        free(wait);
+        free(place);
+        return out;
+    }
     json_object_set(out, "function", json_object_get(own, "function"));
     if (place != NULL) {
         json_object_set_new(out, "place", json_string(place));

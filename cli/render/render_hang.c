@@ -4,6 +4,7 @@
  */
 #include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
+#include "cli/reader/libuv_wait.h"
 #include "cli/reader/own_frame.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/script_frames.h"
@@ -70,6 +71,10 @@ char *render_own_function(const json_t *report, int width) {
         return NULL;
     }
     const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+    char *wait = report_libuv_wait(report, frames, own, true);
+    if (wait != NULL) {
+        return wait;
+    }
     char *library = library_text(report, frames, own), *text = NULL;
     int less = library != NULL ? name_width(library) : 0;
     char *function = render_function(&(struct page){.report = report, .options = &none}, own,
@@ -91,14 +96,6 @@ static void put_loop(FILE *out, const json_t *report) {
     if (name != NULL && name[0] != 0 && strcmp(name, "main") != 0) {
         fprintf(out, ", thread %" PRId64 " \"%s\"", value_int(loop, "tid"), name);
     }
-}
-
-void render_pool(FILE *out, const json_t *report) {
-    const json_t *pool = json_object_get(report, "pool");
-    const char *name = value_text(pool, "name");
-    int64_t threads = value_int(pool, "threads");
-    fprintf(out, threads > 1 ? "all %" PRId64 " threads" : "the thread", threads);
-    fprintf(out, " of %s's pool", name != NULL && name[0] != '\0' ? name : "?");
 }
 
 /* hang of 901 ms in lookup (lock.c:13), lockg[9123], 22:54:56 */
@@ -292,7 +289,9 @@ static void put_remarks(const struct page *p) {
         put_unsampled(p);
     }
     if (render_is_open(p->report)) {
-        render_wrapped(p, "", "  note ", LABEL, "no end on record: frozen still, killed, or disk full");
+        snprintf(text, sizeof text, "no end on record: %s still, killed, or disk full",
+                 json_object_get(p->report, "pool") != NULL ? "stalled" : "frozen");
+        render_wrapped(p, "", "  note ", LABEL, text);
     }
     if (excluded_ns > 0) {
         snprintf(text, sizeof text, "not counted: %s stopped", render_duration(duration, excluded_ns));

@@ -10,6 +10,7 @@
 #include "cli/render/render_parts.h"
 #include "cli/render/short_name.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,4 +156,22 @@ char *render_call(const struct page *p, const json_t *frame, int width) {
         }
     }
     return text != NULL && width > 0 ? without_middle(text, width) : text;
+}
+
+/* The program's own pool has the name of the pool's threads. */
+void render_pool(FILE *out, const json_t *report) {
+    static const char *const librarys[] = {"libuv", "GLib", "AnyIO"};
+    const json_t *pool = json_object_get(report, "pool");
+    const char *name = value_text(pool, "name");
+    int64_t threads = value_int(pool, "threads");
+    bool is_librarys = false, named = name != NULL && name[0] != '\0';
+    for (size_t i = 0; named && i < sizeof librarys / sizeof librarys[0]; i++) {
+        is_librarys |= strcmp(name, librarys[i]) == 0;
+    }
+    fprintf(out, threads > 1 ? "all %" PRId64 " threads" : "the thread", threads);
+    if (named && strcmp(name, "ThreadPoolExecutor") == 0) {
+        fprintf(out, " of a %s", name);
+    } else {
+        fprintf(out, !named ? " of a pool" : is_librarys ? " of %s's pool" : " \"%s\"", name);
+    }
 }

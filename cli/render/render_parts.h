@@ -45,7 +45,7 @@ char *render_why(const struct page *p);
 /* The same for a thread that has the mutex, if that is the cause and the thread is in the report. NULL: not.
  */
 char *render_lock(const struct page *p);
-/* "all 4 threads of libuv's pool", of a report of kind pool-stall. */
+/* "all 4 threads of libuv's pool", "all 3 threads "archiver"", of a report of kind pool-stall. */
 void render_pool(FILE *out, const json_t *report);
 /* "thread 9131 \"compactor\"" */
 void render_put_thread(FILE *out, int64_t tid, const json_t *thread);

@@ -48,7 +48,7 @@ static void put_summary(const struct page *p, const json_t *thread, bool owner) 
     }
     if (value_int(thread, "for_ns") != 0) {
         char time[RENDER_DURATION_BYTES];
-        fprintf(p->out, ", for %s by then", render_duration(time, value_int(thread, "for_ns")));
+        fprintf(p->out, ", for %s", render_duration(time, value_int(thread, "for_ns")));
     }
     if (waits_for != 0) {
         fprintf(p->out, ", waits for thread %" PRId64, waits_for);
@@ -160,7 +160,7 @@ static size_t common_name(const json_t *threads, size_t first, const struct alik
     return n;
 }
 
-/* ", for 530 ms to 2.1 s by then": up to the copy of the stacks, early in a stall. */
+/* ", for 1.2 s to 2.1 s": up to the end of the stall. */
 static void put_times(const struct page *p, const json_t *threads, size_t first, const struct alike *group) {
     char least[RENDER_DURATION_BYTES], most[RENDER_DURATION_BYTES];
     int64_t least_ns = INT64_MAX, most_ns = 0;
@@ -173,7 +173,7 @@ static void put_times(const struct page *p, const json_t *threads, size_t first,
         render_duration(least, least_ns);
         render_duration(most, most_ns);
         bool same = strcmp(least, most) == 0;
-        fprintf(p->out, ", for %s%s%s by then", same ? "" : least, same ? "" : " to ", most);
+        fprintf(p->out, ", for %s%s%s", same ? "" : least, same ? "" : " to ", most);
     }
 }
 

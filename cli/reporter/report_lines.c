@@ -129,28 +129,31 @@ static char *in_present(const char *why) {
     return why != NULL ? strdup(why) : NULL;
 }
 
-static void put_age(const struct reporter *r, FILE *out, const json_t *report, uint64_t age_ns) {
-    char age[RENDER_DURATION_BYTES], *function = report_lines_function(report);
+/* "serve.py[71] frozen for 5 s, still going: lookup (serve.py:6)". The caller frees; NULL: no memory. */
+static char *text_of_age(const json_t *report, uint64_t age_ns) {
+    char age[RENDER_DURATION_BYTES], *function = report_lines_function(report), *text = NULL;
     const json_t *app = json_object_get(report, "app");
     unsigned long long seconds = (age_ns + HD_NS_PER_S / 2) / HD_NS_PER_S;
+    bool pool = json_object_get(report, "pool") != NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
     if (seconds < 60) {
         snprintf(age, sizeof age, "%llu s", seconds);
     } else {
         render_duration(age, (int64_t)(seconds * HD_NS_PER_S));
     }
-    fprintf(out, "%shangdog: ", r->colour ? MESSAGE_WARNING : "");
-    sanitize_print(out, report_text(app, "name"));
-    fprintf(out, "[%" PRId64 "] ", (int64_t)json_integer_value(json_object_get(app, "pid")));
-    if (json_object_get(report, "pool") != NULL) {
-        render_pool(out, report);
-        fputs(" busy", out);
-    } else {
-        fputs("frozen", out);
+    if (out != NULL) {
+        fprintf(out, "%s[%" PRId64 "]%s ", report_text(app, "name"),
+                (int64_t)json_integer_value(json_object_get(app, "pid")), pool ? ":" : "");
+        if (pool) {
+            render_pool(out, report);
+        }
+        fprintf(out, "%s for %s, still going%s%s", pool ? " busy" : "frozen", age,
+                function != NULL && function[0] != '\0' ? ": " : "", function != NULL ? function : "");
+        finish(out, &text);
     }
-    fprintf(out, " for %s, still going%s", age, function != NULL && function[0] != '\0' ? ": " : "");
-    sanitize_print(out, function);
-    fprintf(out, "%s\n", r->colour ? END : "");
     free(function);
+    return text;
 }
 
 char *report_lines_lasts(const struct reporter *r, const json_t *report, uint64_t age_ns, size_t *bytes) {
@@ -159,7 +162,11 @@ char *report_lines_lasts(const struct reporter *r, const json_t *report, uint64_
     FILE *out = open_memstream(&text, bytes);
     if (out != NULL) {
         struct page p = {.out = out, .report = report, .options = &o, .style = render_style(r->colour)};
-        put_age(r, out, report, age_ns);
+        char *age = text_of_age(report, age_ns);
+        if (age != NULL) {
+            render_wrapped(&p, r->colour ? MESSAGE_WARNING : "", "hangdog: ", 2, age);
+        }
+        free(age);
         if (why != NULL) {
             render_wrapped(&p, "", "  why  ", LABEL_INDENT, why);
         }

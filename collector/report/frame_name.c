@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/json_text.h"
 #include "cli/base/path.h"
 #include "cli/reader/frame_origin.h"
 
@@ -229,4 +230,13 @@ const char *frame_name(const json_t *report, const json_t *frame, char out[FRAME
     }
     frame_name_mend(out); /* also: a line each in what is hashed */
     return out;
+}
+
+void frame_name_add_pool(char *place, size_t size, const json_t *report) {
+    const char *pool = json_text(json_object_get(report, "pool"), "name");
+    size_t used = strlen(place);
+    if (pool[0] != '\0') {
+        snprintf(place + used, size - used, "%spool %.20s", used > 0 ? ", " : "", pool);
+        frame_name_mend(place);
+    }
 }

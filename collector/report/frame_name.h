@@ -36,4 +36,7 @@ bool frame_name_equal(const char *a, const char *b);
  * truncated text may end within a character. */
 void frame_name_mend(char *text);
 
+/* Adds the pool of a stall to a place: "pool.c:22, pool archive". */
+void frame_name_add_pool(char *place, size_t size, const json_t *report);
+
 #endif

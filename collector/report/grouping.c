@@ -11,6 +11,7 @@
 #include "cli/reader/coverage.h"
 #include "cli/reader/frame_origin.h"
 #include "cli/reader/library_names.h"
+#include "cli/reader/libuv_wait.h"
 #include "cli/reader/own_frame.h"
 #include "collector/report/frame_name.h"
 #include "collector/report/kind.h"
@@ -316,9 +317,12 @@ static void add_other(struct grouping *g, const json_t *report) {
         frame = json_array_get(json_object_get(json_object_get(report, "hot_stack"), "frames"), 0);
     }
     if (frame != NULL) {
+        const json_t *frames = json_object_get(json_object_get(report, "hot_stack"), "frames");
+        char *wait = report_libuv_wait(report, frames, frame, false);
         add_line(g, "library %s", frame_name(report, frame, name));
-        snprintf(g->function, sizeof g->function, "%s", name);
+        snprintf(g->function, sizeof g->function, "%s", wait != NULL ? wait : name);
         set_place(g, report, frame);
+        free(wait);
     }
     add_line(g, "call %.60s", json_text(cause, "syscall"));
 }
@@ -384,6 +388,7 @@ void grouping_of(const json_t *report, struct grouping *out) {
             set_place(out, report, first->frame);
         }
     }
+    frame_name_add_pool(out->place, sizeof out->place, report);
     frame_name_show(out->function);
     sha256(out->path, strlen(out->path), hash);
     sha256_hex(hash, GROUPING_HEX / 2, out->fingerprint);

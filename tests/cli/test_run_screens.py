@@ -9,6 +9,7 @@ from support_run import BUILD, HANGDOG, environment, main
 from support_screen import Screens, Terminal
 
 PYTHON = "/usr/bin/python3"
+POOL = os.path.join(BUILD, "tests/programs/pool")
 # A loop of select on a listening socket, which is evidence of a loop. Arguments are seconds of hangs.
 SERVE = """
 import select, socket, sys, time
@@ -74,6 +75,36 @@ class RunScreens(SideBySide, Screens):
               LOST    N  WORST   CAUSE  FUNCTION             REPORT
               2.5 s   3  900 ms  sleep  lookup (serve.py:6)  a7ac1f
             """, text, (r"\d+ interpreter and", "N interpreter and"), (r"    <module> .*\n", ""), (r"hangdog: watching .*\n", ""))
+
+    def beside_stalls_of_a_pool(self):
+        """As they end, the run's last line, and then the report in full and the session."""
+        folder = self.make_folder()
+        text = self.ran(folder, "--loop", "pool", POOL, "3", "2")
+        self.assertScreen("""
+            hangdog: pool stall of 1.2 s: all 3 threads "pool" in read_archive (pool.c:22),
+              pool[9123], 22:54:56
+              why  waited in read on a pipe
+              > read_archive    pool.c:22   in read
+                work            pool.c:36
+              (5 runtime frames hidden; --all-frames)  more: hangdog show a7ac1f
+            hangdog: same pool stall again: 1.2 s in read_archive (pool.c:22); 2 so far, 2.4 s
+            hangdog: pool ran for 6.0 s: no hang of 500 ms or more, but 2 pool stalls of 2.4 s in all, started in 260 ms
+            """, text, *FIGURES, (r"\d+ runtime", "N runtime"), (r"pool\.c:\d+", "pool.c:N"),
+                          (r"(?<=\d)\n +(?=s\b)", " "), (r"hangdog: watching .*\n", ""))
+
+    def beside_a_stall_that_lasts(self):
+        with self.terminal(self.make_folder(), "--loop", "pool", POOL, "3", "1", "9000") as terminal:
+            terminal.wait_for("all stacks now")
+            terminal.keys("C-c")
+            terminal.wait_for_end()
+            text = terminal.text()
+        self.assertFits(text)
+        self.assertScreen("""
+            hangdog: pool[8354]: all 3 threads "pool" busy for 5 s, still going:
+              read_archive (pool.c:24)
+              why  waits in read on a pipe
+              all stacks now: hangdog dump 8354
+            """, "\n".join([line for line in text.splitlines() if "watching" not in line][:4]))
 
     def beside_a_hang_that_goes_on_and_kills(self):
         with self.terminal(self.make("serve.py", SERVE), PYTHON, "serve.py", "60") as terminal:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A pool of the program's own. First all its 3 threads do short tasks, some times, and are idle in between.
- * Then argv[1] tasks block in a read of a pipe for 1.2 s. With an argv[2] each task is short, and for 1.2 s
- * there are more tasks than threads. If argv[2] is "device" each task reads a device instead: the threads
- * have left the pool. The loop polls a socket.
+ * Then argv[1] tasks block in a read of a pipe for argv[3] ms, or 1.2 s; that argv[2] times, or once. If
+ * argv[2] is "flows" each task is short, and for 1.2 s there are more tasks than threads. If argv[2] is
+ * "device" each task reads a device instead: the threads have left the pool. The loop polls a socket.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -75,16 +75,18 @@ int main(int argc, char **argv) {
         submit(tasks, 1);
         poll_for(1200);
     }
-    task_us = argc > 2 ? 60000 : task_us;
-    for (int i = 0; argc > 2 && !is_device && i < 24; i++) {
+    int flows = argc > 2 && argv[2][0] == 'f', times = argc > 2 ? atoi(argv[2]) : 1;
+    task_us = flows ? 60000 : task_us;
+    for (int i = 0; flows && i < 24; i++) {
         submit(2 * THREADS, 0);
         poll_for(50);
     }
-    if (argc == 2) {
+    for (int i = 0; i < times; i++) {
         submit(tasks, 1);
-        poll_for(1200);
+        poll_for(argc > 3 ? atoi(argv[3]) : 1200);
         (void)!write(never[1], "abc", (size_t)tasks);
+        poll_for(300);
     }
-    poll_for(300);
+    poll_for(flows ? 300 : 1);
     return 0;
 }
