@@ -163,8 +163,8 @@ static void pace(double share) {
 /* ---- the work --------------------------------------------------------------------------------- */
 
 void cpu_quota_leave(const atomic_bool *no_more, const atomic_bool *nor_then) {
-    char own[PATH_BYTES], above[PATH_BYTES];
-    size_t top;
+    char own[PATH_BYTES] = "", above[PATH_BYTES] = "";
+    size_t top = 0;
     double quota = find_group(own, &top) ? least_quota(own, top, above) : 0;
     if (quota <= 0 || quota >= CPUS_MAX) {
         return;

@@ -61,7 +61,7 @@ static struct dump_group *group_of(struct dump_groups *groups, char *state, char
 static void add_member(struct dump_group *g, const json_t *thread) {
     if (g->count == g->room) {
         size_t room = g->room != 0 ? 2 * g->room : 4;
-        const json_t **more = realloc(g->member, room * sizeof *more);
+        const json_t **more = realloc(g->member, room * sizeof(void *));
         if (more == NULL) {
             return;
         }

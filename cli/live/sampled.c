@@ -63,12 +63,12 @@ static int sampler_open(struct sampler *s, int tid) {
         s->fd = open_event(tid, true);
     }
     if (s->fd < 0) {
-        return -errno;
+        return errno != 0 ? -errno : -EIO;
     }
     s->page = (size_t)sysconf(_SC_PAGESIZE);
     s->map = mmap(NULL, s->page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
     if (s->map == MAP_FAILED) {
-        int error = -errno;
+        int error = errno != 0 ? -errno : -EIO;
         close(s->fd);
         return error;
     }
@@ -124,7 +124,7 @@ static int take_sample(const struct sampler *s, uint64_t at, uint8_t *stack, str
 static int read_sample(const struct sampler *s, uint8_t *stack, struct hd_capture *c) {
     const struct perf_event_mmap_page *page = (const void *)s->map;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    struct perf_event_header h;
+    struct perf_event_header h = {0};
     for (uint64_t at = 0; head - at >= sizeof h; at += h.size) {
         uint64_t body = at;
         take(s, &body, &h, sizeof h);
@@ -139,7 +139,7 @@ static int read_sample(const struct sampler *s, uint8_t *stack, struct hd_captur
 }
 
 int sampled_capture(int tid, uint64_t until_ns, uint8_t *stack, struct hd_capture *c) {
-    struct sampler s;
+    struct sampler s = {.fd = -1};
     *c = (struct hd_capture){.at_ns = hd_os_now_ns(),
                              .syscall_nr = HD_SYSCALL_NONE,
                              .way = HD_WAY_SAMPLED,

@@ -107,9 +107,12 @@ static const char *put_pools(const struct reporter *r, const char *word, char to
     char time[RENDER_DURATION_BYTES];
     uint64_t stalls = atomic_load(&r->records->pools.stalls) + r->open_stalls;
     uint64_t stall_ns = atomic_load(&r->records->pools.stall_ns) + r->open_stall_ns;
-    snprintf(to, POOLS_BYTES, stalls > 0 ? ", %s %llu pool stall%s of %s%s" : "", word,
-             (unsigned long long)stalls, cli_plural((int64_t)stalls, "", "s"),
-             render_duration(time, (int64_t)stall_ns), stalls > 1 ? " in all" : "");
+    to[0] = '\0';
+    if (stalls > 0) {
+        snprintf(to, POOLS_BYTES, ", %s %llu pool stall%s of %s%s", word, (unsigned long long)stalls,
+                 cli_plural((int64_t)stalls, "", "s"), render_duration(time, (int64_t)stall_ns),
+                 stalls > 1 ? " in all" : "");
+    }
     return to;
 }
 
@@ -117,8 +120,10 @@ static const char *put_pools(const struct reporter *r, const char *word, char to
 static const char *put_start(const struct reporter *r, char to[START_BYTES]) {
     char took[RENDER_DURATION_BYTES];
     uint64_t launch_ns = atomic_load(&r->records->turns.launch_ns);
-    snprintf(to, START_BYTES, launch_ns > 0 ? ", started in %s" : "",
-             render_duration(took, (int64_t)launch_ns));
+    to[0] = '\0';
+    if (launch_ns > 0) {
+        snprintf(to, START_BYTES, ", started in %s", render_duration(took, (int64_t)launch_ns));
+    }
     return to;
 }
 

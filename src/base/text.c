@@ -154,9 +154,13 @@ const char *hd_text_take_number(const char *p, uint64_t *out) {
 }
 
 size_t hd_text_until(const char *s, const char *stops) {
-    size_t n = 0, count = strlen(stops);
-    while (s[n] != '\0' && memchr(stops, s[n], count) == NULL) {
-        n++;
+    size_t n = 0;
+    for (; s[n] != '\0'; n++) {
+        for (const char *stop = stops; *stop != '\0'; stop++) {
+            if (s[n] == *stop) {
+                return n;
+            }
+        }
     }
     return n;
 }

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cause/linux/bus_name.h"
+#include "chance.h"
 
 static int mem_fd;
 
@@ -110,13 +111,12 @@ static void refuses_names_that_the_bus_refuses(void **state) {
 static void a_broken_message_does_no_harm(void **state) {
     static struct libdbus m;
     (void)state;
-    srand(1);
     for (int i = 0; i < 20000; i++) {
         make(&m, "org.example.Files");
-        for (int n = rand() % 4; n >= 0; n--) {
-            m.text[rand() % 128] = (uint8_t)rand();
+        for (int n = any(4); n >= 0; n--) {
+            m.text[any(128)] = (uint8_t)any(256);
         }
-        m.bytes = i % 2 == 0 ? (uint32_t)rand() % 300 : m.bytes;
+        m.bytes = i % 2 == 0 ? any(300) : m.bytes;
         const char *name = service_in(HD_BUS_LIBDBUS, &m, NULL);
         assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:"),
                          strlen(name));

@@ -51,7 +51,7 @@ static void mounts_of_servers_are_described(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char line[256], shown[64] = "";
         struct hd_mount m;
-        strcpy(line, cases[i].line);
+        snprintf(line, sizeof line, "%s", cases[i].line);
         bool found = hd_mount_parse(line, &m) && hd_mount_describe(&m, shown, sizeof shown);
         assert_string_equal(found ? shown : "", cases[i].shown != NULL ? cases[i].shown : "");
     }
