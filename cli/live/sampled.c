@@ -63,12 +63,12 @@ static int sampler_open(struct sampler *s, int tid) {
         s->fd = open_event(tid, true);
     }
     if (s->fd < 0) {
-        return errno != 0 ? -errno : -EIO;
+        return -errno;
     }
     s->page = (size_t)sysconf(_SC_PAGESIZE);
     s->map = mmap(NULL, s->page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
     if (s->map == MAP_FAILED) {
-        int error = errno != 0 ? -errno : -EIO;
+        int error = -errno;
         close(s->fd);
         return error;
     }
@@ -145,7 +145,7 @@ int sampled_capture(int tid, uint64_t until_ns, uint8_t *stack, struct hd_captur
                              .way = HD_WAY_SAMPLED,
                              .state = HD_RUN_RUNNING};
     int rc = sampler_open(&s, tid);
-    if (rc != 0) {
+    if (rc != 0 || s.map == NULL) {
         return rc;
     }
     if (ioctl(s.fd, PERF_EVENT_IOC_REFRESH, 1) != 0) { /* one sample */
