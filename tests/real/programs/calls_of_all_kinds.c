@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Calls by name, by pointer, of itself, of library functions, and from them, for single steps without unwind
 // tables.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // A library with a static object: its destructor hangs, at exit or in dlclose.
 #include <unistd.h>
 struct Hang {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Loads the library that the argument names, and closes it or exits.
 #include <dlfcn.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Three threads' worth of frames that wait: a call through a pointer, one by name, and a callback of the C
 // library.
 #include <pthread.h>
