@@ -3,6 +3,11 @@
 
 #include "monitor/send.h"
 
+/* Each look after a turn comes by another delay. Work often begins in a turn and ends soon after it. Looks
+ * with equal delays would see the threads at work each time, and would learn no idle wait. */
+#define DELAYS 4u
+#define DELAY_STEP_NS (25 * HD_NS_PER_MS)
+
 /* Returns a value that changes whenever a loop starts or ends a wait. Sets *newest to the time of the newest
  * mark, in ticks. */
 static uint64_t read_marks(const struct hd_monitor *m, uint64_t *newest, const struct hd_watch **loop) {
@@ -22,12 +27,14 @@ static uint64_t read_marks(const struct hd_monitor *m, uint64_t *newest, const s
 uint64_t hd_pool_watch_next(const struct hd_monitor *m) {
     const struct hd_channel_pools *pools = &m->run->channel.pools;
     uint64_t again_ns = atomic_load_explicit(&pools->again_ns, memory_order_relaxed);
-    uint64_t wait_ns = again_ns != 0 ? again_ns : HD_NEVER;
+    uint64_t next_ns = again_ns != 0 ? m->pools.sent_ns + again_ns : HD_NEVER;
     if (m->pools.moved) {
-        uint64_t after_ns = atomic_load_explicit(&pools->after_ns, memory_order_relaxed);
-        wait_ns = after_ns < wait_ns ? after_ns : wait_ns;
+        uint64_t due_ns = m->pools.sent_ns + atomic_load_explicit(&pools->after_ns, memory_order_relaxed);
+        uint64_t later_ns = m->pools.moved_ns + m->pools.looks % DELAYS * DELAY_STEP_NS;
+        due_ns = due_ns > later_ns ? due_ns : later_ns;
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
-    return m->run->settings.pools && wait_ns != HD_NEVER ? m->pools.sent_ns + wait_ns : HD_NEVER;
+    return m->run->settings.pools ? next_ns : HD_NEVER;
 }
 
 void hd_pool_watch_step(struct hd_monitor *m) {
@@ -37,14 +44,18 @@ void hd_pool_watch_step(struct hd_monitor *m) {
         return;
     }
     uint64_t marks = read_marks(m, &newest, &loop);
-    m->pools.moved |= loop != NULL && marks != m->pools.marks;
-    m->pools.marks = marks;
     uint64_t now_ns = hd_os_now_ns();
+    if (loop != NULL && marks != m->pools.marks && !m->pools.moved) {
+        m->pools.moved = true;
+        m->pools.moved_ns = now_ns;
+    }
+    m->pools.marks = marks;
     if (loop == NULL || now_ns < hd_pool_watch_next(m)) {
         return;
     }
     m->pools.moved = false;
     m->pools.sent_ns = now_ns;
+    m->pools.looks++;
     hd_monitor_send(m, &(struct hd_message){.type = HD_MSG_POOLS,
                                             .loop = loop->index,
                                             .generation = loop->generation,

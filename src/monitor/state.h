@@ -133,9 +133,11 @@ struct hd_watch_pause {
 
 /* The looks at pools (monitor/pool_watch.c). */
 struct hd_pool_watch {
-    uint64_t marks; /* a sum of all loops' marks, by which a later look sees that a loop has run */
-    bool moved;     /* true: a loop has run since the last look at the pools */
-    uint64_t sent_ns;
+    uint64_t marks;    /* a sum of all loops' marks, by which a later look sees that a loop has run */
+    bool moved;        /* true: a loop has run since the last look at the pools */
+    uint64_t moved_ns; /* when the monitor first saw that */
+    uint64_t sent_ns;  /* when the last look was */
+    uint32_t looks;
 };
 
 struct hd_keep_alive {
