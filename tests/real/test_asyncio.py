@@ -71,7 +71,7 @@ class Asyncio(RealCase):
         self.addCleanup(program.close)
         self.assertEqual(["gil", "lock"], [report["cause"]["kind"] for report in program.reports("hang")], program.errors)
         causes = re.findall(r"(?m)^  why  (.*)$", program.errors)
-        self.assertRegex(causes[0], r'^wait(ed|s) for Python\'s GIL held by thread \d+ "python3", which was in Thread\.run \(threading\.py:\d+\)')
+        self.assertRegex(causes[0], r'^wait(ed|s) for Python\'s GIL held by thread \d+ "Thread-1 \(sum\)", which was in Thread\.run \(threading\.py:\d+\)')
         self.assertRegex(causes[1], r"^waited for a lock of Python\b")
 
     def test_its_output_and_its_exit_status_are_its_own(self):
