@@ -13,6 +13,7 @@
 #include "cli/base/spool_folder.h"
 #include "cli/reader/report_file.h"
 #include "cli/reader/report_load.h"
+#include "cli/settle/batch_job.h"
 #include "cli/settle/liveness.h"
 #include "os/os.h"
 #include "record/uuid.h"
@@ -119,23 +120,22 @@ static int is_deferred(const struct dirent *e) {
     return hd_spool_what(e->d_name) == HD_SPOOL_DEFERRED;
 }
 
-/* If `loop_seen`, publishes the deferred reports of a session; otherwise drops them. Goes through them in
- * the order of the hangs, by their ids, because the reporter prints reports in the order of their
- * publication. Returns 0, or the negative errno value of the last failed rename. */
+/* If `loop_seen`, publishes the deferred reports of a session; otherwise drops them. The order is that of the
+ * hangs, by their ids, since the reporter prints in it. Returns 0, or the last failed rename's -errno. */
 static int settle_deferred(struct hd_record *c, const char *session, bool loop_seen,
                            struct settle_dropped *dropped) {
     const char *spool = spool_folder(c->options.spool);
     struct dirent **found = NULL;
-    /* If the scan fails, `count` is -1. That failure is not counted here, because write_session then
-     * fails, too, and counts a failure. */
+    /* After a failed scan `count` is -1. write_session fails then, too, and counts the failure. */
     int count = scandir(spool, &found, is_deferred, alphasort), rc = 0;
     for (int i = 0; i < count; i++) {
         char from[4096], to[4096];
         snprintf(from, sizeof from, "%s/%s", spool, found[i]->d_name);
         snprintf(to, sizeof to, "%s/%.36s.json", spool, found[i]->d_name + 1);
         if (is_of_session(from, session)) {
-            if (!loop_seen) {
-                drop(c, from, dropped);
+            bool is_batch = loop_seen && batch_job_launch(c, from);
+            if (!loop_seen || is_batch) {
+                drop(c, from, is_batch ? NULL : dropped);
             } else if (rename(from, to) != 0) {
                 rc = count_failure(c, -errno);
             }
