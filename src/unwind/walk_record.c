@@ -47,9 +47,13 @@ static bool may_return_to(struct hd_walker *w, uint64_t ra) {
 
 /* True if code of a module called from before `ra`, and its table finds the caller's frame without a frame
  * pointer. Such code may have any value in that register, and a function that it calls saves the value. A
- * trial asks for a plain rule: what lies on a stack by chance has one less often. */
+ * trial requires a plain rule, and a record of a module's code. Words that lie on a stack by chance have them
+ * less often. */
 static bool needs_no_frame_pointer(struct hd_walker *w, uint64_t ra) {
     uint64_t target;
+    if (w->trial && hd_modules_at(w->u->modules, w->regs.pc - 1) < 0) {
+        return false;
+    }
     if (hd_modules_at(w->u->modules, ra - 1) < 0 || !hd_walk_return_is_plausible(w, ra, true, &target)) {
         return false;
     }

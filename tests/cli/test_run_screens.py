@@ -90,7 +90,8 @@ class RunScreens(SideBySide, Screens):
             hangdog: same pool stall again: 1.2 s in read_archive (pool.c:22); 2 so far, 2.4 s
             hangdog: pool ran for 6.0 s: no hang of 500 ms or more, but 2 pool stalls of 2.4 s in all, started in 260 ms
             """, text, *FIGURES, (r"\d+ runtime", "N runtime"), (r"pool\.c:\d+", "pool.c:N"),
-                          (r"(?<=\d)\n +(?=s\b)", " "), (r"hangdog: watching .*\n", ""))
+                          (r"(?<=\d)\n +(?=s\b)", " "), (r"hangdog: watching .*\n", ""),
+                          (r"\binterceptor_read", "read"))  # of a sanitizer
 
     def beside_a_stall_that_lasts(self):
         with self.terminal(self.make_folder(), "--loop", "pool", POOL, "3", "1", "9000") as terminal:
