@@ -175,6 +175,12 @@ static const char *parse_options(int argc, char **argv, struct options *o, int *
         *status = options_wrong_use(&command_show, "--json and --html exclude each other");
         return NULL;
     }
+    size_t bytes = o->html != NULL ? strlen(o->html) : 0;
+    if (bytes > 5 && strcmp(o->html + bytes - 5, ".json") == 0) { /* the user meant the report to read */
+        *status = options_wrong_use(
+            &command_show, "--html wants the page to write, such as hang.html; %s may be a report", o->html);
+        return NULL;
+    }
     return first < argc ? argv[first] : "latest";
 }
 

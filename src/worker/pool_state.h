@@ -64,8 +64,9 @@ struct hd_pools {
     struct hd_pool_thread thread[HD_POOL_THREADS_MAX];
     struct hd_pool pool[HD_POOLS_MAX];
     uint32_t threads, pools;
-    uint64_t marks;     /* hd_message.start_ticks of the last look */
-    uint64_t looked_ns; /* when the last look was */
+    uint64_t marks;        /* hd_message.start_ticks of the last look */
+    uint64_t listed_marks; /* the same, of the last list of the threads */
+    uint64_t looked_ns;    /* when the last look was */
     uint64_t listed_ns;
     uint64_t list_cost_ns; /* CPU time of the last list of the threads */
     uint64_t visited_ns,

@@ -12,6 +12,9 @@
  * next one rarer. */
 void hd_pool_threads_list(struct hd_worker *worker, uint64_t now_ns, bool all);
 
+/* True: a thread started so recently that its pool is not known yet. The next list may find it. */
+bool hd_pool_threads_are_new(const struct hd_pools *p);
+
 /* Reads the thread's system call. Opens the thread's files at the first read. Returns a number above 0, or an
  * error. */
 long hd_pool_threads_read_call(struct hd_pool_thread *t, struct hd_proc_syscall *call);

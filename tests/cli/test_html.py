@@ -206,6 +206,13 @@ class Html(Pages):
         _, done = self.write(self.report, "--json")
         self.assertEqual(2, done.returncode)
         self.assertIn("--json and --html exclude each other", done.stderr)
+        report = os.path.join(self.folder, "kept.json")
+        with open(report, "w", encoding="utf-8") as file:
+            json.dump(small_report("f"), file)
+        done = subprocess.run([HANGDOG, "show", "--html", report], env=environment(), timeout=PATIENCE, capture_output=True, text=True, check=False)
+        self.assertEqual(2, done.returncode)
+        self.assertIn("--html wants the page to write, such as hang.html; ", done.stderr)
+        self.assertTrue(os.path.getsize(report) > 0)
         broken = os.path.join(self.folder, "broken.json")
         with open(broken, "wb") as file:
             file.write(json.dumps(small_report("NAME")).encode().replace(b"NAME", b"a\xff\xfe"))

@@ -234,6 +234,15 @@ static void visit_all(struct hd_worker *worker, uint64_t now_ns) {
                                                               : VISIT_MOST_NS;
 }
 
+bool hd_pool_threads_are_new(const struct hd_pools *p) {
+    for (uint32_t i = 0; i < p->threads; i++) {
+        if (!p->thread[i].settled && p->thread[i].tries < TRIES_MIN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void hd_pool_threads_list(struct hd_worker *worker, uint64_t now_ns, bool all) {
     struct hd_pools *p = &worker->pools;
     uint32_t stacks = 0;

@@ -247,6 +247,10 @@ void hd_pools_look(struct hd_worker *worker, const struct hd_message *msg) {
     if (look.now_ns >= p->listed_ns + list_step(p)) {
         hd_scripts_begin(&worker->stacks.scripts, hd_worker_has_no_tree(worker));
         hd_pool_threads_list(worker, look.now_ns, false);
+        p->listed_marks = p->marks;
+    }
+    if (p->listed_marks != p->marks || hd_pool_threads_are_new(p)) {
+        again_ns = p->listed_ns + list_step(p) - look.now_ns;
     }
     for (uint32_t i = 0; i < p->pools; i++) {
         uint64_t ns = look_at(worker, (uint8_t)i, msg, &look);
