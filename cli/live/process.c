@@ -117,7 +117,7 @@ bool live_process_lives(const struct live_process *p) {
            strchr("ZX", number_in(status, "State:")[0]) == NULL;
 }
 
-static bool is_of_kernel(int pid) {
+bool process_is_of_kernel(int pid) {
     enum {
         OF_KERNEL = 0x00200000
     }; /* PF_KTHREAD in the kernel's sched.h */
@@ -138,7 +138,7 @@ static int check(struct live_process *p, struct problem *why) {
                   p->command->verb, p->pid, atoi(number_in(status, "PPid:")));
         return -1;
     }
-    if (is_of_kernel(p->pid)) {
+    if (process_is_of_kernel(p->pid)) {
         error_set(why, "cannot %s process %d: it is a thread of the kernel; try: sudo cat /proc/%d/stack",
                   p->command->verb, p->pid, p->pid);
         return -1;

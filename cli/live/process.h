@@ -42,4 +42,23 @@ void live_process_name(int pid, char *name, size_t size);
 /* Its number. 0: none, or several, and why. */
 int process_find(const char *text, const struct live_command *command, struct problem *why);
 
+/* How a process has a name: it is that program, or an interpreter that runs a script of that name. */
+enum process_match {
+    PROCESS_IS_OTHER,
+    PROCESS_IS_PROGRAM,
+    PROCESS_RUNS_SCRIPT,
+};
+enum process_match process_match(int pid, const char *name);
+
+/* How processes have the name. If a program has it, scripts do not count. PROCESS_IS_OTHER: no process has
+ * it, and why says so. */
+enum process_match process_find_kind(const char *name, const struct live_command *command,
+                                     struct problem *why);
+
+/* A thread of the kernel: it has no program. */
+bool process_is_of_kernel(int pid);
+
+/* True: the text is a process's number, not a name. */
+bool process_is_number(const char *text);
+
 #endif

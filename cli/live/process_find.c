@@ -19,6 +19,44 @@
 
 #define LISTED_MAX 10
 
+/* How a process's command line and files name it. */
+struct names {
+    char name[64], exe[4096], command[512];
+    long command_bytes;
+    const char *called, *script; /* base names of the first two words */
+};
+
+/* False: a thread of the kernel, or a zombie. */
+static bool read_names(struct names *n, int pid) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    n->command_bytes = hd_proc_read(AT_FDCWD, path, n->command, sizeof n->command);
+    if (n->command_bytes <= 0) {
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    ssize_t bytes = readlink(path, n->exe, sizeof n->exe - 1);
+    n->exe[bytes > 0 ? bytes : 0] = '\0';
+    live_process_name(pid, n->name, sizeof n->name);
+    size_t first = strlen(n->command);
+    n->called = base_name(n->command);
+    n->script = (long)first + 1 < n->command_bytes ? base_name(n->command + first + 1) : "";
+    return true;
+}
+
+static enum process_match match(const struct names *n, const char *name) {
+    bool program =
+        strcmp(n->name, name) == 0 || strcmp(base_name(n->exe), name) == 0 || strcmp(n->called, name) == 0;
+    return program                        ? PROCESS_IS_PROGRAM
+           : strcmp(n->script, name) == 0 ? PROCESS_RUNS_SCRIPT
+                                          : PROCESS_IS_OTHER;
+}
+
+enum process_match process_match(int pid, const char *name) {
+    struct names n;
+    return read_names(&n, pid) ? match(&n, name) : PROCESS_IS_OTHER;
+}
+
 struct search {
     const char *name;
     int script_pid, pid; /* the newest; 0: none */
@@ -45,48 +83,53 @@ static void list(char *to, size_t size, size_t *count, int pid, const char *comm
 }
 
 static void look_at(struct search *s, int pid) {
-    char path[32], name[64], exe[4096], command[512];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-    long n = hd_proc_read(AT_FDCWD, path, command, sizeof command);
-    if (n <= 0) {
-        return; /* a thread of the kernel, or a zombie */
+    struct names n;
+    if (!read_names(&n, pid)) {
+        return;
     }
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
-    ssize_t bytes = readlink(path, exe, sizeof exe - 1);
-    exe[bytes > 0 ? bytes : 0] = '\0';
-    live_process_name(pid, name, sizeof name);
-    size_t first = strlen(command);
-    const char *called = base_name(command),
-               *script = (long)first + 1 < n ? base_name(command + first + 1) : "";
-    bool program =
-        strcmp(name, s->name) == 0 || strcmp(base_name(exe), s->name) == 0 || strcmp(called, s->name) == 0;
-    bool runs = strcmp(script, s->name) == 0;
-    note(s, name);
-    note(s, called);
-    for (long i = 0; (program || runs) && i + 1 < n; i++) {
-        command[i] = command[i] == '\0' ? ' ' : command[i];
+    enum process_match is = match(&n, s->name);
+    note(s, n.name);
+    note(s, n.called);
+    for (long i = 0; is != PROCESS_IS_OTHER && i + 1 < n.command_bytes; i++) {
+        n.command[i] = n.command[i] == '\0' ? ' ' : n.command[i];
     }
-    if (program) {
+    if (is == PROCESS_IS_PROGRAM) {
         s->pid = pid;
-        list(s->list, sizeof s->list, &s->programs, pid, command);
-    } else if (runs) {
+        list(s->list, sizeof s->list, &s->programs, pid, n.command);
+    } else if (is == PROCESS_RUNS_SCRIPT) {
         s->script_pid = pid;
-        list(s->script_list, sizeof s->script_list, &s->scripts, pid, command);
+        list(s->script_list, sizeof s->script_list, &s->scripts, pid, n.command);
     }
 }
 
-static int find_name(const char *name, const struct live_command *command, struct problem *why) {
-    struct search s = {.name = name, .nearest = {.word = name}};
+/* Looks at all processes but this one and its parent. */
+static void look_at_all(struct search *s) {
     DIR *folder = opendir("/proc");
     for (const struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
         int pid = atoi(e->d_name);
         if (pid > 0 && pid != getpid() && pid != getppid()) {
-            look_at(&s, pid);
+            look_at(s, pid);
         }
     }
     if (folder != NULL) {
         closedir(folder);
     }
+}
+
+/* No process has the name. */
+static void say_none(const struct search *s, const struct live_command *command, struct problem *why) {
+    if (s->nearest.nearest != NULL) {
+        error_set(why, "cannot %s '%s': no process has that name; did you mean '%s'?", command->verb, s->name,
+                  s->like);
+    } else {
+        error_set(why, "cannot %s '%s': no process has that name", command->verb, s->name);
+        error_try(why, "ps -e");
+    }
+}
+
+static int find_name(const char *name, const struct live_command *command, struct problem *why) {
+    struct search s = {.name = name, .nearest = {.word = name}};
+    look_at_all(&s);
     bool script = s.programs == 0;
     size_t count = script ? s.scripts : s.programs;
     if (count == 1) {
@@ -96,14 +139,24 @@ static int find_name(const char *name, const struct live_command *command, struc
         error_set(why, "cannot %s '%s': %zu processes have that name: %s%s", command->verb, name, count,
                   script ? s.script_list : s.list, count > LISTED_MAX ? ", ..." : "");
         error_try(why, "%s %s %d", shell_own_command(), command->name, script ? s.script_pid : s.pid);
-    } else if (s.nearest.nearest != NULL) {
-        error_set(why, "cannot %s '%s': no process has that name; did you mean '%s'?", command->verb, name,
-                  s.like);
     } else {
-        error_set(why, "cannot %s '%s': no process has that name", command->verb, name);
-        error_try(why, "ps -e");
+        say_none(&s, command, why);
     }
     return 0;
+}
+
+enum process_match process_find_kind(const char *name, const struct live_command *command,
+                                     struct problem *why) {
+    struct search s = {.name = name, .nearest = {.word = name}};
+    look_at_all(&s);
+    if (s.programs + s.scripts == 0) {
+        say_none(&s, command, why);
+    }
+    return s.programs > 0 ? PROCESS_IS_PROGRAM : s.scripts > 0 ? PROCESS_RUNS_SCRIPT : PROCESS_IS_OTHER;
+}
+
+bool process_is_number(const char *text) {
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
 int process_find(const char *text, const struct live_command *command, struct problem *why) {

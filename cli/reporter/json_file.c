@@ -40,14 +40,14 @@ static int write_line(int fd, const json_t *report) {
     return error;
 }
 
-void json_file_add(struct reporter *r, const json_t *report) {
+void json_file_add(struct printer *r, const json_t *report) {
     if (r->options->json_fd >= 0 && r->json_error == 0) {
         r->json_error = write_line(r->options->json_fd, report);
     }
     r->unwritten += r->json_error != 0;
 }
 
-void json_file_print_missing(const struct reporter *r) {
+void json_file_print_missing(const struct printer *r) {
     if (r->unwritten > 0) {
         print_error("%u report%s missing: cannot write '%.500s': %s", r->unwritten,
                     cli_plural(r->unwritten, " is", "s are"), r->options->json_file, strerror(r->json_error));

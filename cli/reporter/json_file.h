@@ -9,15 +9,15 @@
 #include <stdbool.h>
 
 #include "cli/base/error.h"
-#include "cli/reporter/reporter.h"
+#include "cli/reporter/printer_state.h"
 
 /* In the runner, before the program starts. `path`: NULL or empty, none. Close-on-exec. False: `why` says why
  * the file cannot be opened. */
 bool json_file_open(const char *path, int *fd, struct problem *why);
 
 /* After an error it only counts: a line behind a torn one would be lost with it. */
-void json_file_add(struct reporter *r, const json_t *report);
+void json_file_add(struct printer *r, const json_t *report);
 
-void json_file_print_missing(const struct reporter *r);
+void json_file_print_missing(const struct printer *r);
 
 #endif

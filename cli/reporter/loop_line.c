@@ -13,11 +13,11 @@
 #define LOOK_NS (200 * HD_NS_PER_MS)
 
 static void read_place(struct reporter *r, struct hd_record *c, bool with_names) {
-    if (with_names && r->names && r->symbolizer == NULL) {
-        r->symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
+    if (with_names && r->printer.names && r->printer.symbolizer == NULL) {
+        r->printer.symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
     }
     loop_place_read(&r->shared->loop, r->options->pid, atomic_load(&c->loop.call_pc),
-                    atomic_load(&c->loop.caller_pc), with_names ? r->symbolizer : NULL);
+                    atomic_load(&c->loop.caller_pc), with_names ? r->printer.symbolizer : NULL);
 }
 
 /* "watching the loop of redis-server[8605]: epoll_wait in aeApiPoll" */
@@ -32,7 +32,7 @@ static void print_loop(struct reporter *r, struct hd_record *c) {
              l->call[0] != '\0' && place[0] != '\0' ? " in " : "", place);
     char *line = message_text(MESSAGE_DIM, &(struct message_part){text, NULL}, 1, &bytes);
     if (line != NULL) {
-        pending_text_add(r, line, bytes);
+        pending_text_add(&r->printer, line, bytes);
     }
     free(line);
 }
@@ -40,14 +40,14 @@ static void print_loop(struct reporter *r, struct hd_record *c) {
 uint64_t loop_line_print(struct reporter *r, uint64_t now_ns) {
     struct hd_record *c = r->records;
     bool seen = atomic_load(&c->loop.certainty) >= HD_RECORD_LOOP_LIKELY,
-         wanted = !r->options->quiet && !r->options->json;
+         wanted = !r->options->print.quiet && !r->options->print.json;
     uint64_t caller_pc = atomic_load(&c->loop.caller_pc);
-    if (seen && wanted && r->on_terminal && !r->shared->loop_printed) {
+    if (seen && wanted && r->printer.on_terminal && !r->shared->loop_printed) {
         r->shared->loop_printed = true;
         print_loop(r, c);
     } else if (!seen &&
                caller_pc != r->shared->loop.caller_pc) { /* for the summary: the program is gone then */
         read_place(r, c, r->options->loop != NULL);      /* a wrong function of --loop has a right one */
     }
-    return !seen && r->on_terminal && wanted ? now_ns + LOOK_NS : UINT64_MAX;
+    return !seen && r->printer.on_terminal && wanted ? now_ns + LOOK_NS : UINT64_MAX;
 }

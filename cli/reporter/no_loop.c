@@ -50,7 +50,7 @@ static void put_program(char *to, size_t size, const struct reporter_options *o)
 static void put_run(char *to, size_t size, const struct reporter_options *o, const char *options) {
     char program[COMMAND_BYTES / 2];
     put_program(program, sizeof program, o);
-    snprintf(to, size, "%s run %s%s -- %s", shell_own_command(), options, o->spool_words, program);
+    snprintf(to, size, "%s run %s%s -- %s", shell_own_command(), options, o->print.spool_words, program);
 }
 
 static void add(struct remedies *m, const char *text, const char *command) {
@@ -309,7 +309,7 @@ static void put_dropped(char *to, size_t size, struct reporter *r, const struct 
     char lasted[RENDER_DURATION_BYTES];
     json_t *report = json_loadb(dropped->text, dropped->bytes, 0, NULL);
     if (report != NULL) {
-        json_decref(report_lines_name(r, report, NULL));
+        json_decref(report_lines_name(&r->printer, report, NULL));
     }
     char *function = report != NULL ? report_lines_function(report) : NULL;
     bool named = function != NULL && function[0] != '\0';

@@ -15,7 +15,7 @@ static bool is_drawn_on(void) {
     return tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
 }
 
-void pending_text_print(struct reporter *r) {
+void pending_text_print(struct printer *r) {
     if (r->pending != NULL) {
         output_write(r->pending, r->pending_bytes);
     }
@@ -24,7 +24,7 @@ void pending_text_print(struct reporter *r) {
     r->pending_bytes = 0;
 }
 
-void pending_text_add(struct reporter *r, const char *text, size_t bytes) {
+void pending_text_add(struct printer *r, const char *text, size_t bytes) {
     char *more = bytes > 0 ? realloc(r->pending, r->pending_bytes + bytes) : NULL;
     if (more != NULL) {
         memcpy(more + r->pending_bytes, text, bytes);
@@ -36,7 +36,7 @@ void pending_text_add(struct reporter *r, const char *text, size_t bytes) {
     (void)pending_text_flush(r, 0);
 }
 
-uint64_t pending_text_flush(struct reporter *r, uint64_t now_ns) {
+uint64_t pending_text_flush(struct printer *r, uint64_t now_ns) {
     if (r->pending == NULL) {
         return UINT64_MAX;
     }

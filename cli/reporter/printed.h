@@ -12,6 +12,7 @@
 
 struct printed_report {
     char id[37];
+    const char *spool;           /* its folder: memory from before the first reporter's start */
     bool ended;                  /* its last line is printed */
     bool commanded;              /* --on-hang has it */
     uint8_t steps;               /* lines printed while the hang lasted */

@@ -22,7 +22,7 @@
 #define END "\033[0m"
 #define LABEL_INDENT 7
 
-json_t *report_lines_name(struct reporter *r, json_t *report, const char *path) {
+json_t *report_lines_name(struct printer *r, json_t *report, const char *path) {
     json_t *notes = NULL;
     bool json = r->options->json || r->options->json_fd >= 0;
     if (!r->names || (r->options->quiet && r->options->json_fd < 0)) {
@@ -55,12 +55,11 @@ char *report_lines_function(const json_t *report) {
     return text != NULL ? text : strdup("");
 }
 
-static void put_command(const struct reporter *r, FILE *out, const char *words, const char *id) {
+static void put_command(const struct printer *r, FILE *out, const char *words, const char *id) {
     fprintf(out, "%s %s %s%s", shell_own_command(), words, id, r->options->spool_words);
 }
 
-static void put_repeat(const struct reporter *r, FILE *out, const json_t *report,
-                       const struct hang_row *row) {
+static void put_repeat(const struct printer *r, FILE *out, const json_t *report, const struct hang_row *row) {
     char lasted[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES];
     fprintf(out, "%shangdog: same %s again: %s%s", r->colour ? MESSAGE_ALARM : "",
             json_object_get(report, "pool") != NULL ? "pool stall" : "hang",
@@ -71,7 +70,7 @@ static void put_repeat(const struct reporter *r, FILE *out, const json_t *report
             r->colour ? END : "");
 }
 
-static void put_whole(const struct reporter *r, FILE *out, const json_t *report, const json_t *notes) {
+static void put_whole(const struct printer *r, FILE *out, const json_t *report, const json_t *notes) {
     struct render_options o = {.colour = r->colour,
                                .width = render_width(stderr),
                                .not_kept = r->options->not_kept,
@@ -91,7 +90,7 @@ static char *finish(FILE *out, char **text) {
     return *text;
 }
 
-char *report_lines_ended(struct reporter *r, const json_t *report, const json_t *notes,
+char *report_lines_ended(struct printer *r, const json_t *report, const json_t *notes,
                          const struct hang_row *row, size_t *bytes) {
     char *text = NULL;
     FILE *out = open_memstream(&text, bytes);
@@ -156,7 +155,7 @@ static char *text_of_age(const json_t *report, uint64_t age_ns) {
     return text;
 }
 
-char *report_lines_lasts(const struct reporter *r, const json_t *report, uint64_t age_ns, size_t *bytes) {
+char *report_lines_lasts(const struct printer *r, const json_t *report, uint64_t age_ns, size_t *bytes) {
     struct render_options o = {.colour = r->colour, .width = render_width(stderr)};
     char *text = NULL, *cause = render_cause(report), *why = in_present(cause);
     FILE *out = open_memstream(&text, bytes);

@@ -4,12 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,20 +18,14 @@
 #include "cli/base/deep_stack.h"
 #include "cli/base/signal_state.h"
 #include "cli/base/spool_folder.h"
+#include "os/os.h"
 
 #define STARTS 2
+#define END_SIGNAL_NS (2 * HD_NS_PER_S) /* a signal asks the starter to end: since then */
+#define PATIENCE_NS (60 * HD_NS_PER_S)  /* since the reporter printed something */
+#define UNREAD_NS (5 * HD_NS_PER_S)     /* since a reader took the last piece of it */
+#define LOOK_MS 100
 #define END_MS_MAX 100 /* a disk that does not answer may block the reporter for ever */
-
-int reporter_prepare(struct reporter_process *p) {
-    void *shared =
-        mmap(NULL, sizeof *p->reporter.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    *p = (struct reporter_process){.reporter = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}};
-    if (shared == MAP_FAILED || p->reporter.wake_fd < 0) {
-        return -errno;
-    }
-    p->reporter.shared = shared;
-    return 0;
-}
 
 /* ---- in the child ----------------------------------------------------------------------------- */
 
@@ -69,64 +63,65 @@ static void close_all_but(const int *fds, size_t count) {
     }
 }
 
-static void leave_standard_files(void) {
+static void leave_standard_files(bool to_stdout) {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (to_stdout) {
+        dup2(STDOUT_FILENO, STDERR_FILENO); /* the printer writes there */
+    }
     if (nowhere >= 0) {
         dup2(nowhere, STDIN_FILENO);
         dup2(nowhere, STDOUT_FILENO);
     }
 }
 
-static void serve(void *reporter) {
-    reporter_run(reporter);
-}
-
-static _Noreturn void become_reporter(struct reporter *r) {
+static _Noreturn void become_reporter(const struct reporter_process *p) {
+    struct printer *r = p->printer;
     int fds[] = {r->wake_fd, r->options->json_fd, spool_folder_fd()};
-    if (r->options->decided->seccomp_filters >= 0) { /* else the call may be its end */
+    if (!r->options->no_signal) { /* else the call may be its end */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_NAME, "hangdog-report");
     }
     be_dispensable();
     signal_state_ignore_all();
-    leave_standard_files();
+    leave_standard_files(r->options->to_stdout);
     close_all_but(fds, sizeof fds / sizeof fds[0]);
-    if (getppid() == r->runner) {
+    if (getppid() == r->starter) {
         output_share(&r->shared->output);
-        on_a_deep_stack(serve, r);
+        on_a_deep_stack(p->run, p->reporter);
     }
     _exit(EXIT_SUCCESS);
 }
 
-/* ---- in the runner ---------------------------------------------------------------------------- */
+/* ---- in the starter ---------------------------------------------------------------------------- */
 
 static void start(struct reporter_process *p) {
     p->starts++;
-    p->reporter.runner = getpid();
+    p->printer->starter = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        become_reporter(&p->reporter);
+        become_reporter(p);
     }
     p->pid = pid > 0 ? pid : 0;
 }
 
-void reporter_start(struct reporter_process *p, const struct reporter_options *options) {
-    p->reporter.options = options;
-    p->reporter.names = true;
+void reporter_start(struct reporter_process *p, struct printer *printer, void (*run)(void *reporter),
+                    void *reporter) {
+    *p = (struct reporter_process){.printer = printer, .run = run, .reporter = reporter};
+    printer->names = true;
     start(p);
 }
 
 static void say_why(struct reporter_process *p, int status) {
-    char *why = p->reporter.why;
+    char *why = p->printer->why;
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
     if (p->stuck) {
-        snprintf(why, REPORTER_WHY_BYTES, "symbol look-up took too long");
+        snprintf(why, PRINTER_WHY_BYTES, "symbol look-up took too long");
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-        snprintf(why, REPORTER_WHY_BYTES, "symbol look-up was killed (out of memory?)");
+        snprintf(why, PRINTER_WHY_BYTES, "symbol look-up was killed (out of memory?)");
     } else if (WIFSIGNALED(status)) {
-        snprintf(why, REPORTER_WHY_BYTES, "symbol look-up was ended by SIG%s", name != NULL ? name : "?");
+        snprintf(why, PRINTER_WHY_BYTES, "symbol look-up was ended by SIG%s", name != NULL ? name : "?");
     } else {
-        snprintf(why, REPORTER_WHY_BYTES, "out of memory");
+        snprintf(why, PRINTER_WHY_BYTES, "out of memory");
     }
 }
 
@@ -135,7 +130,7 @@ static void ended(struct reporter_process *p, int status) {
     p->done = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
     p->killed += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !p->stuck;
     if (!p->done && p->starts < STARTS) {
-        p->reporter.names = false;
+        p->printer->names = false;
         say_why(p, status);
         start(p);
     }
@@ -154,7 +149,7 @@ bool reporter_reap(struct reporter_process *p, pid_t pid) {
 }
 
 static void wake(const struct reporter_process *p) {
-    (void)eventfd_write(p->reporter.wake_fd, 1);
+    (void)eventfd_write(p->printer->wake_fd, 1);
 }
 
 void reporter_continue(const struct reporter_process *p) {
@@ -164,13 +159,13 @@ void reporter_continue(const struct reporter_process *p) {
 }
 
 void reporter_finish(struct reporter_process *p) {
-    atomic_store(&p->reporter.shared->finish, true);
+    atomic_store(&p->printer->shared->finish, true);
     reporter_continue(p);
     wake(p);
 }
 
 void reporter_hurry(struct reporter_process *p) {
-    if (!atomic_exchange(&p->reporter.shared->hurry, true)) {
+    if (!atomic_exchange(&p->printer->shared->hurry, true)) {
         wake(p);
     }
 }
@@ -188,6 +183,35 @@ void reporter_kill(struct reporter_process *p, bool again) {
 }
 
 bool reporter_is_writing(const struct reporter_process *p, uint64_t *taken_ns) {
-    *taken_ns = atomic_load(&p->reporter.shared->output.taken_ns);
-    return atomic_load(&p->reporter.shared->output.writing);
+    *taken_ns = atomic_load(&p->printer->shared->output.taken_ns);
+    return atomic_load(&p->printer->shared->output.writing);
+}
+
+/* A server of debug information may not answer, and stderr may be a full pipe. A signal may be the program's,
+ * which ended by it: a service manager sends it to one process after the other. */
+static bool is_too_long(const struct reporter_process *p, uint64_t from_ns, bool hurry) {
+    uint64_t taken_ns, now = hd_os_now_ns();
+    bool writing = reporter_is_writing(p, &taken_ns);
+    uint64_t since = taken_ns > from_ns ? taken_ns : from_ns;
+    return hurry ? now >= from_ns + END_SIGNAL_NS : now >= since + (writing ? UNREAD_NS : PATIENCE_NS);
+}
+
+void reporter_wait(struct reporter_process *p, int signal_fd, bool (*end_requested)(void *arg), void *arg) {
+    uint64_t from_ns = hd_os_now_ns(), unused;
+    unsigned starts = p->starts;
+    while (p->pid != 0) {
+        poll(&(struct pollfd){.fd = signal_fd, .events = POLLIN}, 1, LOOK_MS);
+        bool hurry = end_requested(arg);
+        if (hurry) {
+            reporter_hurry(p);
+        }
+        reporter_reap(p, p->pid);
+        if (p->pid != 0 && is_too_long(p, from_ns, hurry)) {
+            reporter_kill(p, !reporter_is_writing(p, &unused));
+        }
+        if (p->starts != starts) { /* a new reporter gets the full time */
+            starts = p->starts;
+            from_ns = hd_os_now_ns();
+        }
+    }
 }

@@ -15,75 +15,17 @@
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
 #include "cli/render/render.h"
-#include "cli/render/table.h"
+#include "cli/reporter/hang_rows.h"
 #include "cli/reporter/json_file.h"
 #include "cli/reporter/no_loop.h"
 #include "cli/reporter/reporter.h"
 #include "cli/settle/liveness.h"
 #include "report/spool.h"
 
-/* ---- a run with hangs: the worst ------------------------------------------------------------- */
+/* ---- a run with hangs ------------------------------------------------------------------------ */
 
-#define ROWS_MAX 5
-#define INDENT 2
 #define POOLS_BYTES (RENDER_DURATION_BYTES + 64)
 #define START_BYTES (RENDER_DURATION_BYTES + sizeof ", started in ")
-
-static const struct table_column columns[] = {{.title = "LOST"},
-                                              {.title = "N", .right = true},
-                                              {.title = "WORST", .drops = 2},
-                                              {.title = "CAUSE", .drops = 1},
-                                              {.title = "FUNCTION", .gives_way = 1, .least = 18},
-                                              {.title = "REPORT"},
-                                              {0}};
-
-static void add_row(struct table *t, const struct hang_row *row, bool kept) {
-    char lost[RENDER_DURATION_BYTES], worst[RENDER_DURATION_BYTES], count[24];
-    const char *cells[] = {render_duration(lost, (int64_t)row->total_ns),
-                           count,
-                           render_duration(worst, (int64_t)row->max_ns),
-                           row->cause,
-                           row->function,
-                           kept ? render_short_id(row->id) : ""};
-    snprintf(count, sizeof count, "%llu", (unsigned long long)row->count);
-    table_add(t, cells);
-}
-
-/* Each line of `table`, behind an indent. */
-static void print_indented(const char *table) {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    for (size_t n; out != NULL && *table != '\0'; table += n) {
-        n = strcspn(table, "\n") + 1;
-        fprintf(out, "%*s%.*s", INDENT, "", (int)n, table);
-    }
-    if (out != NULL && fclose(out) == 0) {
-        output_write(text, bytes);
-    }
-    free(text);
-}
-
-static void print_rows(const struct reporter *r) {
-    unsigned worst[ROWS_MAX], count = hang_table_worst(&r->shared->table, worst, ROWS_MAX);
-    struct table table;
-    char *text = NULL;
-    size_t bytes = 0;
-    table_start(&table, columns);
-    for (unsigned i = 0; i < count; i++) {
-        add_row(&table, &r->shared->table.row[worst[i]], !r->options->not_kept);
-    }
-    FILE *out = open_memstream(&text, &bytes);
-    int width = render_width(stderr);
-    if (out != NULL) {
-        table_print(out, &table, width > 0 ? width - INDENT : 0, r->colour);
-        if (fclose(out) == 0) {
-            print_indented(text);
-        }
-    }
-    free(text);
-    table_free(&table);
-}
 
 static bool is_child(const struct hd_record *c) {
     return atomic_load(&c->owner.pid) != 0 && atomic_load(&c->owner.superseded_ns) == 0 &&
@@ -105,8 +47,8 @@ static unsigned hanging_processes(const struct reporter *r) {
 /* ", but 2 pool stalls of 7.9 s in all"; empty: none, as in nearly all runs. */
 static const char *put_pools(const struct reporter *r, const char *word, char to[POOLS_BYTES]) {
     char time[RENDER_DURATION_BYTES];
-    uint64_t stalls = atomic_load(&r->records->pools.stalls) + r->open_stalls;
-    uint64_t stall_ns = atomic_load(&r->records->pools.stall_ns) + r->open_stall_ns;
+    uint64_t stalls = atomic_load(&r->records->pools.stalls) + r->printer.open_stalls;
+    uint64_t stall_ns = atomic_load(&r->records->pools.stall_ns) + r->printer.open_stall_ns;
     to[0] = '\0';
     if (stalls > 0) {
         snprintf(to, POOLS_BYTES, ", %s %llu pool stall%s of %s%s", word, (unsigned long long)stalls,
@@ -150,11 +92,11 @@ static void end_table_print(const struct reporter *r, uint64_t ran_ns) {
     put_share(r, share, sizeof share, hang_ns, ran_ns);
     snprintf(text, sizeof text, "%.255s ran for %s: %llu hang%s, %s lost%s%s%s%s", r->options->name, ran,
              (unsigned long long)hangs, cli_plural((int64_t)hangs, "", "s"), lost, share,
-             r->shared->table.rows == 0 ? ", without a report" : "", put_pools(r, "and", pools),
+             r->printer.shared->table.rows == 0 ? ", without a report" : "", put_pools(r, "and", pools),
              put_start(r, start));
     message_print(MESSAGE_BOLD, &(struct message_part){text, NULL}, 1);
-    if (r->shared->table.rows > 0) {
-        print_rows(r);
+    if (r->printer.shared->table.rows > 0) {
+        hang_rows_print(&r->printer.shared->table, !r->options->print.not_kept, r->printer.colour);
     }
 }
 
@@ -243,7 +185,7 @@ static void print_missing_crash(const struct reporter *r) {
     const struct hd_record *c = r->records;
     int status = r->shared->end.status;
     bool wanted = c->options.crash && atomic_load(&c->status.attached) != 0 && reason_of(c) == NULL;
-    if (!wanted || r->shared->crash_reported || !WIFSIGNALED(status)) {
+    if (!wanted || r->printer.shared->crash_reported || !WIFSIGNALED(status)) {
         return;
     }
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
@@ -256,7 +198,7 @@ static void print_missing_crash(const struct reporter *r) {
 }
 
 static void print_missing(const struct reporter *r) {
-    json_file_print_missing(r);
+    json_file_print_missing(&r->printer);
     struct hd_record *c = r->records;
     unsigned long long failed = atomic_load(&c->losses.spool_failures),
                        dropped = atomic_load(&c->losses.dropped_reports);
@@ -308,20 +250,6 @@ static void print_survivor(const struct reporter *r) {
     }
 }
 
-static void print_skipped(const struct reporter *r, unsigned long skipped) {
-    char command[2048];
-    if (skipped > 0) {
-        print_error("--on-hang skipped %lu report%s: %s", skipped, cli_plural((int64_t)skipped, "", "s"),
-                    atomic_load(&r->shared->hurry) ? "a signal came" : "5 s were over");
-    }
-    if (r->unprinted > 0) {
-        snprintf(command, sizeof command, "%s list --no-symbols%s", shell_own_command(),
-                 r->options->spool_words);
-        print_error_try(command, "%u hang%s not shown: out of memory", r->unprinted,
-                        cli_plural(r->unprinted, "", "s"));
-    }
-}
-
 /* ---- the run ---------------------------------------------------------------------------------- */
 
 static void print_unwatched(const struct reporter *r, const char *ran, const char *why) {
@@ -370,11 +298,11 @@ static void print_run(const struct reporter *r) {
 }
 
 void summary_print(const struct reporter *r, unsigned long skipped) {
-    print_skipped(r, skipped);
+    printer_print_skipped(&r->printer, skipped);
     print_survivor(r);
     print_missing(r);
     /* a session of an image before says nothing of the last one */
-    if (!atomic_load(&r->shared->session_printed) || !is_whole(r)) {
+    if (!atomic_load(&r->printer.shared->session_printed) || !is_whole(r)) {
         print_run(r);
     }
     if (r->options->follow) {

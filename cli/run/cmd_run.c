@@ -120,20 +120,21 @@ static void choose_reporting(struct watched *w, const char *spool) {
     if (o->spool != NULL) {
         quote_spool(words, sizeof words, spool);
     }
-    w->reporter = (struct reporter_options){.name = o->name,
+    w->reporter = (struct reporter_options){.print = {.on_hang = o->on_hang,
+                                                      .spool_words = words,
+                                                      .json = o->json != NULL && o->json[0] == '\0',
+                                                      .quiet = o->quiet,
+                                                      .not_kept = w->spare != NULL,
+                                                      .no_signal = w->runner.decided.seccomp_filters < 0,
+                                                      .json_file = o->json,
+                                                      .json_fd = o->json_fd},
+                                            .name = o->name,
                                             .loop = o->loop,
-                                            .on_hang = o->on_hang,
-                                            .spool_words = words,
                                             .program = o->program,
                                             .pid = w->runner.run.child,
                                             .threads = &o->threads,
                                             .threshold_ns = o->threshold_ns,
-                                            .json = o->json != NULL && o->json[0] == '\0',
-                                            .quiet = o->quiet,
                                             .follow = o->follow,
-                                            .not_kept = w->spare != NULL,
-                                            .json_file = o->json,
-                                            .json_fd = o->json_fd,
                                             .decided = &w->runner.decided,
                                             .records = w->runner.run.record};
 }
@@ -157,14 +158,16 @@ static int start(struct watched *w, const char *spool, const char *preload) {
     }
     previous_begin(&w->previous);
     choose_reporting(w, spool);
-    reporter_start(&r->reporter, &w->reporter);
+    r->reports.options = &w->reporter;
+    r->reports.printer.options = &w->reporter.print;
+    reporter_start(&r->reporter, &r->reports.printer, reporter_run, &r->reports);
     return 0;
 }
 
 /* Turns the program's records into reports, and gives the reporter a copy of the records. */
 static void settle(struct watched *w) {
     struct runner *r = &w->runner;
-    struct reporter_shared *shared = r->reporter.reporter.shared;
+    struct reporter_shared *shared = r->reports.shared;
     take_reports_init(&w->taker, r->run.record, &r->decided, &shared->taken);
     take_reports_end(&w->taker);
     runner_stop_sharing(r);

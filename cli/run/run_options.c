@@ -8,26 +8,16 @@
 
 #include "cli/base/duration.h"
 #include "cli/commands.h"
+#include "cli/run/watch_options.h"
 #include "recognise/loop_option.h"
 #include "record/record.h"
 
-#define THRESHOLD_NS (500 * DURATION_MS)
-#define INTERVAL_NS (50 * DURATION_MS)
 #define LAUNCH_NS (3 * DURATION_S)
-#define REPORTS_MAX 1000000
 
 #define TO(member) .to = offsetof(struct run_options, member)
 
 static const struct command_option run_options[] = {
-    {.name = "threshold",
-     .letter = 't',
-     .kind = OPTION_DURATION,
-     TO(threshold_ns),
-     .value = "TIME",
-     .group = "Watching",
-     .min = 10 * DURATION_MS,
-     .max = DURATION_H,
-     .help = "a turn of the loop this long is a hang (500ms)"},
+    WATCH_OPTION_THRESHOLD(offsetof(struct run_options, threshold_ns)),
     {.name = "launch",
      .kind = OPTION_DURATION,
      TO(launch_ns),
@@ -37,22 +27,8 @@ static const struct command_option run_options[] = {
      .help = "a start this long is a slow launch (3s)",
      .more = "The start lasts until the loop waits for the first time. Time in which the program waits for "
              "input from its terminal does not count. A program without a loop has no launch."},
-    {.name = "interval",
-     .kind = OPTION_DURATION,
-     TO(interval_ns),
-     .value = "TIME",
-     .min = DURATION_MS,
-     .max = DURATION_S,
-     .rare = true,
-     .help = "time between two samples of the stack (50ms)"},
-    {.name = "loop",
-     .kind = OPTION_TEXT,
-     TO(loop),
-     .value = "MODULE[:FUNC]",
-     .help = "the loop waits in this library, program, function",
-     .more =
-         "Every other wait is part of a turn. Without this option Hangdog recognises the loop by what it does. "
-         "Examples: libuv, libglib-2.0:g_main_loop_run, my-server:wait_for_events."},
+    WATCH_OPTION_INTERVAL(offsetof(struct run_options, interval_ns)),
+    WATCH_OPTION_LOOP(offsetof(struct run_options, loop)),
     {.name = "thread",
      .kind = OPTION_LIST,
      TO(threads),
@@ -103,37 +79,10 @@ static const struct command_option run_options[] = {
      .more =
          "The default is what people call the program: for python3 server.py it is server.py, for node and npm the "
          "name in package.json. Children have the name too, if the user gave it. $HANGDOG_APP has the same meaning."},
-    {.name = "app-version",
-     .kind = OPTION_TEXT,
-     TO(app_version),
-     .value = "TEXT",
-     .help = "version of the app, which reports are compared by",
-     .more =
-         "The default is the version in package.json, the tag or commit of the git repository that has the program, "
-         "or the version of its Debian package. Without any of these, the program's "
-         "build-id is the version, if the program is not an interpreter. $HANGDOG_VERSION has the same meaning."},
-    {.name = "environment",
-     .kind = OPTION_TEXT,
-     TO(environment),
-     .rare = true,
-     .value = "TEXT",
-     .help = "where the app runs, as production or staging",
-     .more = "$HANGDOG_ENVIRONMENT has the same meaning."},
-    {.name = "spool",
-     .kind = OPTION_TEXT,
-     TO(spool),
-     .value = "DIR",
-     .completion = COMPLETE_FOLDER,
-     .help = "folder of the reports (~/.local/state/hangdog/NAME)"},
-    {.name = "without-paths",
-     .kind = OPTION_FLAG,
-     TO(without_paths),
-     .help = "no folders of yours and no peers in reports",
-     .more =
-         "The report leaves out the peers and files that a call waited for, the text of an exception, and the folders "
-         "of code files outside of /usr, /lib and /opt. Functions of such files have no names. It keeps paths in these "
-         "three, because names are looked up there, base names of the program and its code files, and names of "
-         "functions, threads and children."},
+    WATCH_OPTION_APP_VERSION(offsetof(struct run_options, app_version)),
+    WATCH_OPTION_ENVIRONMENT(offsetof(struct run_options, environment)),
+    WATCH_OPTION_SPOOL(offsetof(struct run_options, spool)),
+    WATCH_OPTION_WITHOUT_PATHS(offsetof(struct run_options, without_paths)),
     {.name = "crash",
      .kind = OPTION_FLAG,
      TO(crash),
@@ -171,33 +120,9 @@ static const struct command_option run_options[] = {
          "Once a period the use of the process is read. Over 80% of a CPU, the busiest thread is sampled for another "
          "period, and has a report if that is over 80%, too. Then there is none for 20 periods. A watched thread's report "
          "has its call tree. Another thread gets no signal: its stack is read only when it waits."},
-    {.name = "reports-per-day",
-     .kind = OPTION_COUNT,
-     TO(reports_per_day),
-     .value = "N",
-     .min = 1,
-     .max = REPORTS_MAX,
-     .help = "most reports of a day (all)",
-     .more = "The session's report counts the hangs without a report."},
-    {.name = "reports-per-fingerprint",
-     .kind = OPTION_COUNT,
-     TO(reports_per_fingerprint),
-     .rare = true,
-     .value = "N",
-     .min = 1,
-     .max = REPORTS_MAX,
-     .help = "the same of hangs that are alike (all)",
-     .more = "One more report of such hangs is written every 10 minutes."},
-    {.name = "on-hang",
-     .kind = OPTION_TEXT,
-     TO(on_hang),
-     .value = "COMMAND",
-     .completion = COMPLETE_PROGRAM,
-     .help = "run for each report, its file in $1",
-     .more =
-         "/bin/sh runs the command when a hang ends or has lasted for 5 s. The path of the report is $1 and "
-         "$HANGDOG_REPORT. One command runs at a time, its output goes to standard error, and when the program "
-         "has ended the rest have 5 s."},
+    WATCH_OPTION_REPORTS_PER_DAY(offsetof(struct run_options, reports_per_day)),
+    WATCH_OPTION_REPORTS_PER_FINGERPRINT(offsetof(struct run_options, reports_per_fingerprint)),
+    WATCH_OPTION_ON_HANG(offsetof(struct run_options, on_hang)),
     {0},
 };
 
@@ -234,22 +159,31 @@ const struct command command_run = {
     .run = cmd_run,
 };
 
-/* 0, or the status of a wrong use. */
-static int check(const struct run_options *o) {
+int run_options_check(const struct command *command, const struct run_options *o) {
     if (o->name != NULL && !app_name_is_valid(o->name)) {
-        return options_wrong_use(&command_run, "--name '%.300s': want 1 to %d bytes without a slash", o->name,
+        return options_wrong_use(command, "--name '%.300s': want 1 to %d bytes without a slash", o->name,
                                  HD_RECORD_STRING - 1);
     }
     if ((o->app_version != NULL && strlen(o->app_version) >= HD_APP_TEXT) ||
         (o->environment != NULL && strlen(o->environment) >= HD_APP_TEXT)) {
-        return options_wrong_use(&command_run, "--app-version and --environment: want at most %d bytes",
+        return options_wrong_use(command, "--app-version and --environment: want at most %d bytes",
                                  HD_APP_TEXT - 1);
     }
     if (o->loop != NULL && !hd_loop_option_is_valid(o->loop)) {
-        return options_wrong_use(&command_run,
-                                 "--loop '%.300s': want MODULE or MODULE:FUNCTION, at most %d bytes", o->loop,
-                                 HD_RECORD_STRING - 1);
+        return options_wrong_use(command, "--loop '%.300s': want MODULE or MODULE:FUNCTION, at most %d bytes",
+                                 o->loop, HD_RECORD_STRING - 1);
     }
+    for (size_t i = 0; i < o->threads.count; i++) {
+        if (strlen(o->threads.text[i]) >= HD_THREAD_NAME_BYTES) {
+            return options_wrong_use(command, "--thread '%.300s': want a name of 1 to %d bytes",
+                                     o->threads.text[i], HD_THREAD_NAME_BYTES - 1);
+        }
+    }
+    return 0;
+}
+
+/* Of this command only. 0, or the status of a wrong use. */
+static int check(const struct run_options *o) {
     if (o->json != NULL && strcmp(o->json, "-") == 0) {
         return options_wrong_use(&command_run, "--json '-': want a file; standard output is the program's");
     }
@@ -257,18 +191,12 @@ static int check(const struct run_options *o) {
         return options_wrong_use(&command_run, "--exec and --%s exclude each other",
                                  o->json != NULL ? "json" : "on-hang");
     }
-    for (size_t i = 0; i < o->threads.count; i++) {
-        if (strlen(o->threads.text[i]) >= HD_THREAD_NAME_BYTES) {
-            return options_wrong_use(&command_run, "--thread '%.300s': want a name of 1 to %d bytes",
-                                     o->threads.text[i], HD_THREAD_NAME_BYTES - 1);
-        }
-    }
-    return 0;
+    return run_options_check(&command_run, o);
 }
 
 bool run_options_parse(int argc, char **argv, struct run_options *o, int *status) {
     *o = (struct run_options){
-        .threshold_ns = THRESHOLD_NS, .launch_ns = LAUNCH_NS, .interval_ns = INTERVAL_NS};
+        .threshold_ns = WATCH_THRESHOLD_NS, .launch_ns = LAUNCH_NS, .interval_ns = WATCH_INTERVAL_NS};
     int first = options_parse(&command_run, o, argc, argv, status);
     if (first < 0) {
         return false;

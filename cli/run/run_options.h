@@ -35,6 +35,9 @@ struct run_options {
 /* The subcommand; run_options.c has the table of options. */
 int cmd_run(int argc, char **argv);
 
+/* The values that `hangdog attach` takes, too. 0, or the status of a wrong use of the command. */
+int run_options_check(const struct command *command, const struct run_options *o);
+
 /* False: the command ends with *status. */
 bool run_options_parse(int argc, char **argv, struct run_options *o, int *status);
 

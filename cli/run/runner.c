@@ -75,7 +75,7 @@ int runner_prepare(struct runner *r) {
         return -errno;
     }
     int rc = runner_enlarge(r->run.record_fd, HD_RECORD_FILE_BYTES);
-    if (rc != 0 || (rc = reporter_prepare(&r->reporter)) != 0) {
+    if (rc != 0 || (rc = reporter_prepare(&r->reports)) != 0) {
         return rc;
     }
     /* The program can reach the file: cut short, it would end us with SIGBUS. */
@@ -165,7 +165,7 @@ static void start_signal_probe(struct runner *r) {
 }
 
 void runner_stop_sharing(struct runner *r) {
-    struct hd_record *copy = r->reporter.reporter.shared->record;
+    struct hd_record *copy = r->reports.shared->record;
     for (unsigned i = 0; i < HD_RECORDS; i++) {
         record_copy(&copy[i], &r->run.record[i], &r->decided, i == 0);
     }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/reporter/reporter.h"
 #include "cli/reporter/reporter_process.h"
 #include "cli/run/signal_probe.h"
 #include "cli/settle/run_result.h"
@@ -24,7 +25,8 @@ struct runner {
     bool stop_received;     /* the runner got the terminal's signal to stop, too */
     struct signal_probe probe;
     struct reporter_process reporter;
-    sigset_t merged; /* signals that arrived again before the probe had cleared the earlier ones */
+    struct reporter reports; /* the memory of that process */
+    sigset_t merged;         /* signals that arrived again before the probe had cleared the earlier ones */
 };
 
 /* ftruncate that ignores a limit on file size. 0 or a negative errno value. */

@@ -77,7 +77,7 @@ static void reap(struct runner *r, bool alike) {
             note_continued(r, hd_os_now_ns());
         } else {
             r->ended = true;
-            atomic_store(&r->reporter.reporter.shared->output.in_haste, true);
+            atomic_store(&r->reports.printer.shared->output.in_haste, true);
             r->run.ended_ns = end_of_program(r);
             note_continued(r, r->run.ended_ns);
             r->run.status = status;
