@@ -82,7 +82,8 @@ struct hd_hook_way {
      */
     void (*judge)(struct hd_hook *hook, pid_t tid, uint32_t kind, enum hd_wait_verdict verdict);
     void (*read)(struct hd_hook *hook, pid_t tid, struct hd_hook_thread *out);
-    /* Times of the waits of a kind, as the rule wants them (recognise/wait_seen.h). */
+    /* Stores the times of the waits of a kind (recognise/wait_seen.h). `waits` and `waited_ns` are sums since
+     * the sight, of ended waits: the caller subtracts what it has counted. */
     void (*times)(struct hd_hook *hook, pid_t tid, uint32_t kind, struct hd_wait_times *out);
     /* True: the thread has been in a turn for long, so what costs the program time may be armed for it.
      * False: it must be off. */

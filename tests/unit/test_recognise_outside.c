@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recogniser without the preload: this process watches a child by /proc. It fills the same values as the
- * preload's wait table does, and gets the same verdicts. The child runs an epoll loop, and a callback of the
- * loop blocks.
+ * The recogniser of waits of other processes: sights of a real child go in, and a hook of the test gets the
+ * verdicts. The child runs a loop, and a callback of the loop blocks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,24 +12,20 @@
 #include <cmocka.h>
 #undef print_error
 
-#include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/live/process.h"
-#include "cli/live/threads.h"
+#include "cli/outside/recognise.h"
+#include "cli/outside/recognise_listens.h"
 #include "os/os.h"
-#include "recognise/judge.h"
-#include "recognise/open_files.h"
-#include "recognise/wait_stack.h"
 
 #define UNTIL_NS (10 * HD_NS_PER_S)
 
@@ -64,6 +59,22 @@ static void child_with_a_loop(void) {
     run_loop(epoll);
 }
 
+/* A server by poll: one socket that listens, and the pipe. */
+static void child_with_a_listener(void) {
+    struct sockaddr_in any = {.sin_family = AF_INET};
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(server, (struct sockaddr *)&any, sizeof any) != 0 || listen(server, 1) != 0) {
+        _exit(1);
+    }
+    for (;;) {
+        struct pollfd two[] = {{.fd = server, .events = POLLIN}, {.fd = event[0], .events = POLLIN}};
+        char byte;
+        if (poll(two, 2, -1) == 1 && read(event[0], &byte, 1) == 1) {
+            block_for_a_reply();
+        }
+    }
+}
+
 static void child_without_a_loop(void) {
     for (;;) {
         block_for_a_reply();
@@ -95,177 +106,230 @@ static void send_byte(int to) {
     assert_int_equal(write(to, "x", 1), 1);
 }
 
-/* ---- this process: from /proc to a value -------------------------------------------------------- */
+/* ---- the hook of the test ----------------------------------------------------------------------- */
 
-/* A line of /proc/PID/syscall: the call that the thread is blocked in. */
-struct call {
-    long number;
-    unsigned long args[6], sp;
-};
-
-static bool is_blocked(pid_t pid, struct call *c) {
-    char path[48], text[256];
-    snprintf(path, sizeof path, "/proc/%d/syscall", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return sscanf(text, "%ld %lx %lx %lx %lx %lx %lx %lx", &c->number, &c->args[0], &c->args[1], &c->args[2],
-                  &c->args[3], &c->args[4], &c->args[5], &c->sp) == 8;
-}
-
-static bool is_poll(long number) {
-#ifdef SYS_poll
-    return number == SYS_poll || number == SYS_ppoll;
-#else
-    return number == SYS_ppoll;
-#endif
-}
-
-static bool is_epoll(long number) {
-#ifdef SYS_epoll_wait
-    return number == SYS_epoll_wait || number == SYS_epoll_pwait;
-#else
-    return number == SYS_epoll_pwait;
-#endif
-}
-
-static struct call wait_for_call(pid_t pid, bool (*is)(long)) {
-    struct call c;
-    uint64_t until_ns = hd_os_now_ns() + UNTIL_NS;
-    while (!is_blocked(pid, &c) || !is(c.number)) {
-        assert_true(hd_os_now_ns() < until_ns);
-        hd_os_nap(HD_NS_PER_MS);
-    }
-    return c;
-}
-
-static struct hd_wait_descriptors descriptors_of(const struct live_process *p, const struct call *c) {
-    struct hd_wait_descriptors d = {.epoll = is_epoll(c->number), .fds = 1};
-    struct pollfd set[HD_WAIT_FDS];
-    if (d.epoll) {
-        d.fd[0] = (int32_t)c->args[0];
-        return d;
-    }
-    assert_true(c->args[1] <= HD_WAIT_FDS);
-    ssize_t bytes = (ssize_t)(c->args[1] * sizeof set[0]);
-    assert_int_equal(pread(p->mem_fd, set, (size_t)bytes, (off_t)c->args[0]), bytes);
-    for (d.fds = 0; d.fds < c->args[1]; d.fds++) {
-        d.fd[d.fds] = set[d.fds].fd;
-    }
-    return d;
-}
-
-static void read_stack(const struct live_process *p, const struct call *c, struct hd_wait_seen *seen) {
-    struct live_threads t;
-    struct hd_functions known = {.count = 0};
-    struct hd_loop_option none = {.module = ""};
-    assert_int_equal(live_threads_read(&t, p, false), 0);
-    const struct hd_thread_record *main_thread = t.record;
-    while (hd_thread_id_tid(main_thread->thread) != p->pid) { /* a sanitizer has a thread of its own */
-        main_thread++;
-        assert_true(main_thread < t.record + t.count);
-    }
-    assert_int_equal(main_thread->error, 0);
-    const struct hd_frame *frames = t.frame + main_thread->first;
-    const struct hd_walk walk = {
-        .count = main_thread->count, .cut = main_thread->cut, .stop = main_thread->stop};
-    uint32_t caller = hd_loop_option_caller(t.modules, frames, walk.count);
-    assert_in_range(caller, 1, walk.count - 1);
-    struct hd_wait_stack stack = {.frames = frames, .walk = &walk, .copied_from = c->sp - frames[0].at};
-    stack.caller_sp = stack.copied_from + frames[caller].at;
-    hd_wait_stack_read(&stack, t.modules, &known, &none, seen);
-    live_threads_free(&t);
-}
-
-/* The wait that the child is in, once it is in such a call. */
-static struct hd_wait_seen see_wait(pid_t pid, bool (*is)(long)) {
-    static const struct live_command command = {"watch", "watch"};
-    struct live_process p;
-    struct problem why;
-    struct call c = wait_for_call(pid, is);
-    struct hd_wait_seen seen = {.times = {.waits = 0}};
-    assert_int_equal(live_process_open(pid, &command, &p, &why), 0);
-    const struct hd_wait_descriptors d = descriptors_of(&p, &c);
-    hd_thread_id thread = hd_thread_id_of(pid);
-    read_stack(&p, &c, &seen);
-    assert_true(hd_open_files_set(p.proc_fd, thread, &d, &seen.set));
-    hd_open_files_kinds(p.proc_fd, thread, &d, &seen.kinds);
-    live_process_close(&p);
-    return seen;
-}
-
-/* ---- the verdicts ------------------------------------------------------------------------------- */
-
-static struct hd_judge judge;
+static struct hd_hook {
+    enum hd_wait_verdict verdict[HD_HOOK_KINDS];
+    struct hd_wait_times times[HD_HOOK_KINDS];
+} hook;
 static uint64_t order;
+
+static void judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait_verdict verdict) {
+    (void)tid;
+    h->verdict[kind] = verdict;
+}
+
+static void times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_wait_times *out) {
+    (void)tid;
+    *out = h->times[kind];
+}
+
+static const struct hd_hook_way way = {.name = "test", .judge = judge, .times = times};
+
+static void ended(uint32_t kind) {
+    struct hd_wait_times *t = &hook.times[kind];
+    t->waits++;
+    t->waited_ns += HD_NS_PER_MS;
+    t->order = ++order;
+    t->ended_ns = hd_os_now_ns();
+}
+
+/* ---- a child that is watched -------------------------------------------------------------------- */
+
+static struct live_process process;
+static struct outside_recogniser *recogniser;
+static struct outside_source source;
 
 static int start(void **state) {
     (void)state;
     hd_os_clock_init();
-    hd_judge_init(&judge, "");
+    memset(&hook, 0, sizeof hook);
     order = 0;
     return 0;
 }
 
-static enum hd_wait_verdict verdict_on(const struct hd_wait_seen *w) {
-    hd_judge_seen(&judge, w, true, hd_os_now_ns());
-    return hd_judge_verdict(&judge, w);
+static void watch(pid_t pid, const char *option) {
+    static const struct live_command command = {"attach", "attach"};
+    struct problem why;
+    assert_int_equal(live_process_open(pid, &command, &process, &why), 0);
+    recogniser = outside_recogniser_create(option);
+    source = (struct outside_source){
+        .stacks = outside_stacks_create(), .process = &process, .tid = pid, .way = &way, .hook = &hook};
+    assert_true(recogniser != NULL && source.stacks != NULL);
 }
 
-static void ended(struct hd_wait_seen *w) {
-    w->times = (struct hd_wait_times){
-        .waits = 1, .waited_ns = HD_NS_PER_MS, .order = ++order, .ended_ns = hd_os_now_ns()};
-    hd_judge_ended(&judge, w);
+static void leave(pid_t pid) {
+    end_child(pid);
+    outside_recogniser_destroy(recogniser);
+    outside_stacks_destroy(source.stacks);
+    live_process_close(&process);
+}
+
+/* Once the child is in a call with so many descriptors (0: an epoll instance), a sight without a stack. */
+static struct hd_hook_sight sight_of(uint32_t kind, uint8_t fds) {
+    struct outside_wait w;
+    struct hd_wait_descriptors d;
+    uint64_t until_ns = hd_os_now_ns() + UNTIL_NS;
+    while (!outside_wait_now(&process, source.tid, &w) || !outside_wait_descriptors(&w, 0, &d) ||
+           (fds == 0 ? !d.epoll : d.epoll || d.fds != fds)) {
+        assert_true(hd_os_now_ns() < until_ns);
+        hd_os_nap(HD_NS_PER_MS);
+    }
+    struct hd_hook_sight s = {
+        .kind = kind, .nr = w.nr, .blocks = true, .regs = w.regs, .at_ns = hd_os_now_ns()};
+    memcpy(s.args, w.args, sizeof s.args);
+    return s;
+}
+
+static void see(uint32_t kind, uint8_t fds) {
+    struct hd_hook_sight s = sight_of(kind, fds);
+    outside_sight(recogniser, &source, &s);
+}
+
+static void sum(bool waits) {
+    struct hd_hook_thread state = {.known = true, .waits = waits, .turns = order};
+    outside_sums(recogniser, &source, &state, hd_os_now_ns());
+}
+
+static struct outside_loop loop_now(void) {
+    struct outside_loop l;
+    outside_loop_read(recogniser, &l);
+    return l;
+}
+
+/* ---- verdicts ----------------------------------------------------------------------------------- */
+
+static void check_a_loop(pid_t pid, uint8_t fds) {
+    see(0, fds);
+    assert_int_equal(hook.verdict[0], HD_WAIT_IDLE);
+    assert_true(loop_now().has_evidence && !loop_now().certain && loop_now().caller_pc != 0);
+    assert_int_equal(loop_now().certainty, HD_RECORD_LOOP_LIKELY);
+
+    ended(0);
+    send_byte(event[1]);
+    see(1, 1);
+    assert_int_equal(hook.verdict[1], HD_WAIT_BUSY);
+
+    ended(1);
+    send_byte(reply[1]);
+    (void)sight_of(0, fds);
+    sum(true);
+    assert_true(loop_now().certain && loop_now().changes == 1 && !loop_now().left);
+    assert_int_equal(loop_now().certainty, HD_RECORD_LOOP_CERTAIN);
+    leave(pid);
 }
 
 static void an_epoll_loop_is_known_at_its_first_wait_and_certain_when_it_returns(void **state) {
     (void)state;
     pid_t pid = start_child(child_with_a_loop);
-    struct hd_wait_seen loop = see_wait(pid, is_epoll);
-    assert_true(loop.at.stack_hash != 0 && loop.at.depth > 0);
-    assert_true(hd_set_is_epoll(&loop.set));
-    assert_int_equal(loop.stack.enclosed, HD_NOT_ENCLOSED);
-    assert_int_equal(hd_wait_seen_evidence(&loop), HD_WAIT_EVIDENCE_BY_KIND);
-    assert_int_equal(verdict_on(&loop), HD_WAIT_IDLE);
-    assert_int_equal(hd_judge_certainty(&judge), HD_RECORD_LOOP_LIKELY);
-    ended(&loop);
+    watch(pid, "");
+    check_a_loop(pid, 0);
+}
 
-    send_byte(event[1]);
-    struct hd_wait_seen call = see_wait(pid, is_poll);
-    assert_true(call.at.sp < loop.at.sp && call.at.depth > loop.at.depth);
-    assert_int_equal(hd_wait_seen_evidence(&call), HD_WAIT_EVIDENCE_CALL);
-    assert_int_equal(verdict_on(&call), HD_WAIT_BUSY);
-    ended(&call);
-
-    send_byte(reply[1]);
-    struct hd_wait_seen again = see_wait(pid, is_epoll);
-    assert_true(again.at.stack_hash == loop.at.stack_hash && again.at.sp == loop.at.sp);
-    assert_memory_equal(&again.set, &loop.set, sizeof loop.set);
-    ended(&again);
-    assert_int_equal(hd_judge_verdict(&judge, &again), HD_WAIT_IDLE);
-    assert_int_equal(hd_judge_certainty(&judge), HD_RECORD_LOOP_CERTAIN);
-    end_child(pid);
+static void a_poll_loop_is_known_by_its_socket_that_listens(void **state) {
+    (void)state;
+    pid_t pid = start_child(child_with_a_listener);
+    watch(pid, "");
+    check_a_loop(pid, 2);
 }
 
 static void a_child_that_only_reads_a_pipe_has_no_loop(void **state) {
     (void)state;
     pid_t pid = start_child(child_without_a_loop);
+    watch(pid, "");
+    see(0, 1);
     for (unsigned i = 0; i < 4; i++) {
-        struct hd_wait_seen call = see_wait(pid, is_poll);
-        assert_int_equal(hd_wait_seen_evidence(&call), HD_WAIT_EVIDENCE_CALL);
-        assert_int_equal(verdict_on(&call), HD_WAIT_UNKNOWN);
-        ended(&call);
+        ended(0);
         send_byte(reply[1]);
+        (void)sight_of(0, 1);
+        sum(false);
+        assert_int_equal(hook.verdict[0], HD_WAIT_UNKNOWN);
     }
-    assert_int_equal(hd_judge_certainty(&judge), HD_RECORD_NO_LOOP);
-    end_child(pid);
+    assert_int_equal(loop_now().certainty, HD_RECORD_NO_LOOP);
+    leave(pid);
+}
+
+static void the_option_decides_in_place_of_the_rule(void **state) {
+    (void)state;
+    pid_t pid = start_child(child_without_a_loop);
+    watch(pid, "unit-recognise_outside:block_for_a_reply");
+    see(0, 1);
+    assert_int_equal(hook.verdict[0], HD_WAIT_IDLE);
+    assert_true(loop_now().certain);
+    leave(pid);
+}
+
+/* A hook without stacks may report a wait that is over by the time we read it. */
+static void a_wait_that_was_over_is_read_when_the_thread_waits_again(void **state) {
+    (void)state;
+    pid_t pid = start_child(child_with_a_loop);
+    watch(pid, "");
+    struct hd_hook_sight loop = sight_of(0, 0);
+    send_byte(event[1]);
+    (void)sight_of(0, 1);
+    outside_sight(recogniser, &source, &loop);
+    assert_int_equal(hook.verdict[0], HD_WAIT_UNKNOWN);
+    assert_true(outside_sums_due(recogniser, &(struct hd_hook_thread){.known = true}, hd_os_now_ns()));
+    sum(false);
+    assert_int_equal(hook.verdict[0], HD_WAIT_UNKNOWN);
+    send_byte(reply[1]);
+    (void)sight_of(0, 0);
+    sum(false);
+    assert_int_equal(hook.verdict[0], HD_WAIT_IDLE);
+    leave(pid);
+}
+
+static void hostile_arguments_are_no_wait(void **state) {
+    (void)state;
+    pid_t pid = start_child(child_with_a_loop);
+    watch(pid, "");
+    struct hd_hook_sight s = sight_of(0, 0);
+    s.kind = HD_HOOK_KINDS;
+    outside_sight(recogniser, &source, &s);
+    s.kind = HD_HOOK_KINDS - 1;
+    s.args[0] = s.args[1] = s.args[2] = UINT64_MAX;
+    outside_sight(recogniser, &source, &s);
+    const uint8_t junk[64] = {0xff};
+    s.stack = junk;
+    s.stack_addr = UINT64_MAX - 16;
+    s.stack_bytes = sizeof junk;
+    outside_sight(recogniser, &source, &s);
+    sum(true);
+    leave(pid);
+}
+
+static void the_kernels_tables_show_sockets_that_listen(void **state) {
+    (void)state;
+    uint64_t inode;
+    const char *head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid";
+    assert_int_equal(outside_listens_parse(head, false, &inode), LISTENS_NOT);
+    assert_int_equal(outside_listens_parse("   0: 00000000:07E8 00000000:0000 0A 00000000:00000000 "
+                                           "00:00000000 00000000     0        0 42 1 0 100 0 0 10 0",
+                                           false, &inode),
+                     LISTENS);
+    assert_int_equal(inode, 42);
+    assert_int_equal(outside_listens_parse("   1: 0100007F:07E8 0100007F:A000 01 00000000:00000000 "
+                                           "00:00000000 00000000     0        0 43 1 0 100 0 0 10 0",
+                                           false, &inode),
+                     LISTENS_END);
+    assert_int_equal(
+        outside_listens_parse("00000000: 00000002 00000000 00010000 0001 01  3911 /run/a", true, &inode),
+        LISTENS);
+    assert_int_equal(inode, 3911);
+    assert_int_equal(
+        outside_listens_parse("00000000: 00000003 00000000 00000000 0001 03  3912", true, &inode),
+        LISTENS_NOT);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(an_epoll_loop_is_known_at_its_first_wait_and_certain_when_it_returns, start),
+        cmocka_unit_test_setup(a_poll_loop_is_known_by_its_socket_that_listens, start),
         cmocka_unit_test_setup(a_child_that_only_reads_a_pipe_has_no_loop, start),
+        cmocka_unit_test_setup(the_option_decides_in_place_of_the_rule, start),
+        cmocka_unit_test_setup(a_wait_that_was_over_is_read_when_the_thread_waits_again, start),
+        cmocka_unit_test_setup(hostile_arguments_are_no_wait, start),
+        cmocka_unit_test(the_kernels_tables_show_sockets_that_listen),
     };
     return cmocka_run_group_tests_name("from outside", tests, NULL, NULL);
 }
