@@ -18,11 +18,12 @@ NOBODY = 65534  # root may not run the server
 class Postgres:
     """Skips the tests where PostgreSQL is not installed."""
 
-    def __init__(self):
+    def __init__(self, before=()):
+        """`before`: words of a command that starts the server."""
         programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
         if not programs:
             raise unittest.SkipTest("postgresql is not installed")
-        self.programs = programs[-1]
+        self.programs, self.before = programs[-1], before
         self.folder = tempfile.mkdtemp(prefix="hangdog-test-")
         self.user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         if self.user:
@@ -42,7 +43,7 @@ class Postgres:
     def start(self):
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(
-            [os.path.join(self.programs, "postgres"), "-D", self.data(), "-p", str(self.port), "-h", "127.0.0.1",
+            [*self.before, os.path.join(self.programs, "postgres"), "-D", self.data(), "-p", str(self.port), "-h", "127.0.0.1",
              "-k", self.folder, "-F"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             cwd=self.folder, **self.user)
         wait_until(self.answers, "the start of PostgreSQL")
