@@ -126,7 +126,7 @@ class Subject:
             todo = [self.process.pid]
             while todo:
                 pid = todo.pop()
-                if name_of(pid) == named and pid != self.process.pid | (0 if self.watched else -1):
+                if name_of(pid) == named:
                     return pid
                 todo += children_of(pid)
             return None
@@ -134,8 +134,11 @@ class Subject:
 
     @property
     def errors(self):
-        with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
-            return file.read()
+        try:
+            with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
 
     def close(self):
         if self.process is not None and self.process.poll() is None:

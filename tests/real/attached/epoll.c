@@ -11,7 +11,8 @@
 int main(int argc, char **argv) {
     long ms = argc > 1 ? atol(argv[1]) : 0;
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), loop = epoll_create1(0);
-    struct epoll_event of_timer = {.events = EPOLLIN, .data.fd = timer}, of_input = {.events = EPOLLIN}, event;
+    struct epoll_event of_timer = {.events = EPOLLIN, .data.fd = timer}, of_input = {.events = EPOLLIN},
+                       event;
     struct itimerspec period = {{ms / 1000, ms % 1000 * 1000000}, {ms / 1000, ms % 1000 * 1000000}};
     epoll_ctl(loop, EPOLL_CTL_ADD, timer, &of_timer);
     epoll_ctl(loop, EPOLL_CTL_ADD, STDIN_FILENO, &of_input);

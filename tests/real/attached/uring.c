@@ -17,7 +17,9 @@ static void want_input(void) {
 
 static void want_tick(struct __kernel_timespec *period) {
     if (period->tv_sec != 0 || period->tv_nsec != 0) {
-        io_uring_prep_timeout(io_uring_get_sqe(&ring), period, 0, 0);
+        struct io_uring_sqe *entry = io_uring_get_sqe(&ring);
+        io_uring_prep_timeout(entry, period, 0, 0);
+        io_uring_sqe_set_data(entry, NULL);
     }
 }
 
