@@ -14,7 +14,7 @@ Pod::Spec.new do |s|
   s.ios.deployment_target = '15.0'
   s.source_files = 'src/**/*.{c,h}', 'include/hangdog/*.h'
   s.preserve_paths = 'src/base/words.def' # a header includes it; Xcode knows no such file
-  s.exclude_files = 'src/*/linux/**/*', 'src/*/elf/**/*', 'src/recognise/**/*', 'src/trace/**/*', 'include/hangdog/trace.h',
+  s.exclude_files = 'src/*/linux/**/*', 'src/*/elf/**/*', 'src/recognise/**/*', 'src/outside/**/*', 'src/trace/**/*', 'include/hangdog/trace.h',
                     'include/hangdog/hangdog_stub.h'
   s.public_header_files = 'include/hangdog/*.h'
   s.header_mappings_dir = 'include'

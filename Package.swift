@@ -13,7 +13,7 @@ let sourceFolders = [
 let withoutLinux = [
     "src/capture/linux", "src/cause/linux", "src/crash/linux", "src/image/elf", "src/image/linux",
     "src/monitor/linux", "src/os/linux", "src/publish/linux", "src/report/linux", "src/unwind/elf",
-    "src/worker/linux", "src/recognise", "src/trace",
+    "src/worker/linux", "src/recognise", "src/outside", "src/trace",
 ]
 
 // SwiftPM warns of files that it has no rule for.

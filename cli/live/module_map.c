@@ -231,7 +231,8 @@ int module_map_find(struct hd_modules *m, uint64_t pc, struct hd_module *out, ch
     }
     out->lo = out->header = f->lo;
     out->hi = f->hi;
-    out->handle = (uint64_t)(f - map->file) + 1;
+    /* stays the same when the list is read anew */
+    out->handle = (f->inode << 20 ^ (uint64_t)f->device_major << 12 ^ f->device_minor) + 1;
     out->main_program = map->entry - f->lo < f->hi - f->lo;
     if (hd_elf_bias(&m->memory, out) != 0) {
         return -ENOENT;

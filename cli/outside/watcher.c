@@ -2,57 +2,196 @@
 #include "cli/outside/watcher.h"
 
 #include <errno.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "cli/outside/followed.h"
+#include "cli/outside/process.h"
+#include "cli/outside/recognise.h"
+#include "cli/outside/threads.h"
+#include "os/os.h"
+
+#define LIST_NS (1 * HD_NS_PER_S) /* a process's threads are listed at most once in this time */
+
+/* ---- what the hook says ----------------------------------------------------------------------- */
+
+static void on_sight(void *arg, pid_t tid, const struct hd_hook_sight *sight) {
+    struct outside_thread *t = outside_thread_of(arg, tid);
+    if (t != NULL) {
+        recognise_sight(t, sight);
+    }
+}
+
+static void on_turn(void *arg, pid_t tid, const struct hd_hook_turn *turn) {
+    struct outside_thread *t = outside_thread_of(arg, tid);
+    if (t != NULL && turn->end_ns >= turn->start_ns) {
+        followed_turn(t, turn);
+    }
+}
+
+static struct outside_process *process_of(const struct watcher *w, pid_t pid) {
+    struct outside_process *p = w->processes;
+    while (p != NULL && p->live.pid != pid) {
+        p = p->next;
+    }
+    return p;
+}
+
+static void on_thread_began(void *arg, pid_t pid, pid_t tid) {
+    struct watcher *w = arg;
+    struct outside_process *p = process_of(w, pid);
+    if (p != NULL) {
+        (void)outside_thread_add(p, tid);
+    } else if (w->options.events.process_began != NULL) {
+        w->options.events.process_began(w->options.events.arg, pid, 0);
+    }
+}
+
+static void on_thread_ended(void *arg, pid_t tid, uint64_t at_ns) {
+    struct outside_thread *t = outside_thread_of(arg, tid);
+    if (t != NULL && t->ended_ns == 0) {
+        t->ended_ns = at_ns != 0 ? at_ns : hd_os_now_ns();
+    }
+}
+
+static void on_exec(void *arg, pid_t pid) {
+    struct outside_process *p = process_of(arg, pid);
+    if (p != NULL) {
+        p->replaced = true;
+    }
+}
+
+/* ---- the way ---------------------------------------------------------------------------------- */
+
+static int open_way(struct watcher *w, const struct hd_hook_way *way) {
+    const struct hd_hook_events events = {.arg = w,
+                                          .sight = on_sight,
+                                          .turn = on_turn,
+                                          .thread_began = on_thread_began,
+                                          .thread_ended = on_thread_ended,
+                                          .exec = on_exec};
+    int rc = way->open(&w->hook, &events, w->options.settings.threshold_ns / 2);
+    w->way = rc == 0 ? way : NULL;
+    return rc;
+}
+
+/* Opens the way of this name, or the first that can be opened. */
+static bool open_ways(struct watcher *w, struct problem *why) {
+    int rc = -ENOTSUP;
+    const char *name = w->options.hook;
+    for (unsigned i = 0; hd_hook_ways[i] != NULL && hd_hook_ways[i]->name[0] != '\0' && w->way == NULL; i++) {
+        if (name == NULL || strcmp(hd_hook_ways[i]->name, name) == 0) {
+            rc = open_way(w, hd_hook_ways[i]);
+        }
+    }
+    if (w->way == NULL) {
+        error_set(why, "cannot watch a program that runs: %s%s%s", name != NULL ? name : "",
+                  name != NULL ? ": " : "", strerror(-rc));
+    }
+    return w->way != NULL;
+}
 
 struct watcher *watcher_create(const struct watcher_options *options, struct problem *why) {
-    (void)options;
-    error_set(why, "cannot watch a program that runs: this build has no way");
-    return NULL;
+    struct watcher *w = calloc(1, sizeof *w);
+    uint8_t *stack = malloc(HD_STACK_BYTES_MAX);
+    if (w == NULL || stack == NULL) {
+        free(w);
+        free(stack);
+        error_set(why, "cannot watch a program that runs: %s", strerror(ENOMEM));
+        return NULL;
+    }
+    hd_os_clock_init();
+    w->options = *options;
+    w->stack = stack;
+    w->next_ns = hd_os_now_ns();
+    if (!open_ways(w, why)) {
+        free(stack);
+        free(w);
+        return NULL;
+    }
+    return w;
 }
 
 void watcher_destroy(struct watcher *w) {
-    (void)w;
+    while (w->processes != NULL) {
+        outside_process_end(w->processes, true);
+    }
+    w->way->close(w->hook);
+    free(w->stack);
+    free(w);
 }
 
 const struct hd_hook_way *watcher_way(const struct watcher *w) {
-    (void)w;
-    return NULL;
+    return w->way;
 }
 
+/* ---- processes -------------------------------------------------------------------------------- */
+
 int watcher_add(struct watcher *w, pid_t pid, struct problem *why) {
-    (void)w, (void)pid, (void)why;
-    return -ENOTSUP;
+    if (process_of(w, pid) != NULL) {
+        error_set(why, "cannot attach to process %d: it is watched already", pid);
+        return -EEXIST;
+    }
+    return outside_process_add(w, pid, why);
 }
 
 void watcher_remove(struct watcher *w, pid_t pid) {
-    (void)w, (void)pid;
+    struct outside_process *p = process_of(w, pid);
+    if (p != NULL) {
+        outside_process_end(p, true);
+    }
 }
 
 unsigned watcher_count(const struct watcher *w) {
-    (void)w;
-    return 0;
+    return w->count;
 }
 
 const struct watched_process *watcher_find(const struct watcher *w, pid_t pid) {
-    (void)w, (void)pid;
-    return NULL;
+    const struct outside_process *p = process_of(w, pid);
+    return p != NULL ? &p->shown : NULL;
 }
 
 const struct watched_process *watcher_next(const struct watcher *w, const struct watched_process *before) {
-    (void)w, (void)before;
-    return NULL;
+    const struct outside_process *p =
+        before == NULL ? w->processes : ((const struct outside_process *)(const void *)before)->next;
+    return p != NULL ? &p->shown : NULL;
+}
+
+/* ---- a step ----------------------------------------------------------------------------------- */
+
+/* Lists the threads of one process, and checks that it lives. Each process has its turn. */
+static void check_one(struct watcher *w, uint64_t now_ns) {
+    struct outside_process *oldest = w->processes;
+    for (struct outside_process *p = w->processes; p != NULL; p = p->next) {
+        oldest = p->listed_ns < oldest->listed_ns ? p : oldest;
+    }
+    if (oldest != NULL && now_ns >= oldest->listed_ns + LIST_NS) {
+        outside_process_check(oldest, now_ns);
+    }
 }
 
 void watcher_step(struct watcher *w) {
-    (void)w;
+    uint64_t now_ns = hd_os_now_ns();
+    struct outside_process *next;
+    w->way->step(w->hook, now_ns);
+    w->next_ns = now_ns + w->options.settings.interval_ns;
+    for (struct outside_process *p = w->processes; p != NULL; p = next) {
+        next = p->next;
+        uint64_t next_ns = outside_process_look(p, hd_os_now_ns());
+        w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
+        if (p->ended) {
+            outside_process_end(p, false);
+        }
+    }
+    check_one(w, now_ns);
 }
 
 uint64_t watcher_next_ns(const struct watcher *w) {
-    (void)w;
-    return UINT64_MAX;
+    return w->next_ns;
 }
 
 int watcher_descriptor(const struct watcher *w) {
-    (void)w;
-    return -1;
+    return w->way->descriptor(w->hook);
 }

@@ -11,18 +11,7 @@
 #include <stdint.h>
 
 #include "cli/settle/run_result.h"
-
-#define SETTLE_TEXT_BYTES (256u * 1024)
-
-/* The deferred reports that were dropped, because at the program's end their loop was less than likely
- * (HD_RECORD_LOOP_LIKELY). The struct has no pointers, so that it can be in shared memory. */
-struct settle_dropped {
-    uint32_t count;
-    uint64_t longest_ns; /* the duration of the longest hang that was dropped */
-    /* the size of `text`, the report of the longest dropped hang; 0: the report was too long */
-    size_t bytes;
-    char text[SETTLE_TEXT_BYTES];
-};
+#include "cli/settle/settle_record.h"
 
 /* Publishes or drops deferred reports, and writes the session report. Turns an open hang into a fatal hang
  * if the program died in it. `previous_end`: the session report's word for how the previous run ended. NULL:
@@ -34,5 +23,9 @@ void settle_run(const struct run_result *r, const char *previous_end, struct set
  * hang counts as fatal unless the monitor had stopped. Returns 0, or a negative errno value if a write
  * failed. In this case a later call can settle the other records. */
 int settle_orphan(struct hd_record *table, const char *spool);
+
+/* Settles the record of one process that a watcher watched from outside. `lives`: the process still runs, and
+ * is watched no longer. `ended_ns`: when it ended; 0: not known. Otherwise as settle_orphan. */
+int settle_outside(struct hd_record *c, bool lives, uint64_t ended_ns);
 
 #endif

@@ -31,6 +31,8 @@ void hd_describe_run(const struct hd_publisher *p, enum hd_report_kind kind, str
     r->host = p->host;
     r->cpu_percent = -1;
     r->without_paths = p->run->settings.without_paths;
+    r->hook = p->run->settings.hook;
+    r->turns = p->run->settings.turns;
     r->modules = p->code.modules;
     r->scripts = p->code.scripts;
 }
@@ -86,6 +88,8 @@ static void describe_turn(const struct hd_run *run, const struct hd_turn *turn, 
     r->duration_ns = turn->times.duration_ns;
     r->excluded_ns = turn->times.excluded_ns;
     r->threshold_ns = turn->times.threshold_ns;
+    r->start_uncertain_ns = turn->times.earlier_ns;
+    r->at_least = turn->times.at_least;
     r->cpu_percent = process_percent(turn);
     r->label = turn->label.text.label;
     r->traceparent = turn->label.text.traceparent;

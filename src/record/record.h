@@ -61,6 +61,9 @@ struct hd_record_options {
     bool without_paths; /* true: reports have no paths and no addresses of peers */
     bool journal;       /* true: the program's stderr goes to the journal (--exec) */
     bool follow;        /* true: children are watched too, and each has its own record */
+    /* Of a watch from another process: the hook's name and how exact its turns are, in the schema's words.
+     * Empty: Hangdog is in the watched process. */
+    char hook[16], turns[20];
 };
 
 /* The reason why a program that took a record is not watched, or is no longer watched. */

@@ -112,6 +112,9 @@ struct hd_report {
     uint64_t started_wall_ns;         /* CLOCK_REALTIME */
     uint64_t started_ns;              /* CLOCK_MONOTONIC, to date the timeline */
     uint64_t duration_ns, excluded_ns, threshold_ns;
+    uint64_t start_uncertain_ns; /* by how much the turn may have started earlier; 0: left out */
+    bool at_least;               /* the turn had started already when the watch began */
+    const char *hook, *turns;    /* of a watch from outside; NULL: left out */
     const struct hd_app *app;
     const struct hd_host *host;
     double cpu_percent;                   /* < 0: left out */

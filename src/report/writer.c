@@ -67,6 +67,10 @@ static void write_head(const struct hd_report *r, struct hd_json *j) {
     hd_json_u64(j, "excluded_ns", r->excluded_ns);
     write_nonzero(j, "threshold_ns", r->threshold_ns);
     hd_json_bool(j, "complete", r->complete);
+    write_nonzero(j, "start_uncertain_ns", r->start_uncertain_ns);
+    if (r->at_least) {
+        hd_json_bool(j, "at_least", true);
+    }
     if (r->unsure) {
         hd_json_bool(j, "unsure", true);
     }
@@ -347,6 +351,7 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     write_head(r, j);
     write_app(r->app != NULL ? r->app : &no_app, j);
     write_host(r->host != NULL ? r->host : &no_host, j);
+    hd_writer_watch(r, j);
     write_process(r, j);
     if (r->loop_name != NULL) {
         write_loop(r, j);

@@ -48,6 +48,8 @@ struct hd_writer_number {
 void hd_writer_numbers(struct hd_json *j, const void *of, const struct hd_writer_number *number,
                        size_t count);
 #define HD_WRITER_NUMBERS(j, of, table) hd_writer_numbers(j, of, table, sizeof(table) / sizeof(table)[0])
+/* Writes "watch" of a watch from outside. */
+void hd_writer_watch(const struct hd_report *r, struct hd_json *j);
 void hd_writer_session(const struct hd_session *s, struct hd_json *j);
 
 #endif

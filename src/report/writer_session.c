@@ -88,3 +88,13 @@ void hd_writer_session(const struct hd_session *s, struct hd_json *j) {
     hd_json_str(j, "end", s->end);
     hd_json_end_object(j);
 }
+
+void hd_writer_watch(const struct hd_report *r, struct hd_json *j) {
+    if (r->hook != NULL) {
+        hd_json_object(j, "watch");
+        hd_json_str(j, "from", "outside");
+        hd_json_str(j, "hook", r->hook);
+        hd_json_str(j, "turns", r->turns);
+        hd_json_end_object(j);
+    }
+}

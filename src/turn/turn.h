@@ -38,6 +38,8 @@ struct hd_turn_times {
     uint64_t excluded_ns;    /* for how long the process was stopped during the turn */
     uint64_t process_cpu_ns; /* CPU time of the process when the turn was duration_ns old; 0: not known */
     uint64_t threshold_ns;
+    uint64_t earlier_ns; /* by how much the turn may have started earlier; 0: the start is exact */
+    bool at_least;       /* true: the turn had started already when the watch began */
 };
 
 /* Counters of the process and its control group at the time when tracking of the turn started. The report

@@ -43,6 +43,9 @@ struct hd_settings {
     bool without_paths; /* true: reports have no paths and no peers */
     bool pools;         /* true: stalls of pools get reports */
     bool deferred;      /* true in the preload: reports are deferred until their loop is certain */
+    /* If Hangdog watches from another process: the hook's name and how exact its turns are, in the schema's
+     * words. NULL: Hangdog is in the watched process. */
+    const char *hook, *turns;
     /* the monitor samples a launch only until it has lasted this long; 0: no limit */
     uint64_t sample_launch_ns;
     /* If the recogniser finds the loop later than this after the launch's start, the turn before does not

@@ -102,7 +102,7 @@ static void publish_freeze(const struct hd_run *run, struct hd_turn *turn) {
 static void update(struct hd_worker *worker, struct hd_turn *turn) {
     const struct hd_turn_samples *s = &turn->samples;
     turn->times.duration_ns = s->age_ns;
-    turn->times.process_cpu_ns = hd_os_process_cpu_ns();
+    turn->times.process_cpu_ns = hd_host_process_cpu_ns(&worker->probe);
     bool waits_for_thread = s->same && !hd_thread_id_is_none(hd_evidence_awaited_thread(&s->newest.probe));
     /* if another thread blocks the turn's thread, captures all threads again, because they may have formed a
      * deadlock by now */

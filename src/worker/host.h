@@ -5,6 +5,7 @@
 #ifndef HD_WORKER_HOST_H
 #define HD_WORKER_HOST_H
 
+#include "cause/probe_context.h"
 #include "report/report.h"
 #include "watch/run.h"
 
@@ -26,6 +27,12 @@ struct hd_process {
  * gets the name of a dead process only from the record. `proc_fd`: descriptor of /proc/self. */
 void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
                   struct hd_modules *modules);
+/* Like hd_host_fill, for a process that may be another one. The caller has set facts->executable, and sets
+ * app.pid later. `proc_fd`: the descriptor of that process's folder in /proc. */
+void hd_host_fill_named(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
+                        struct hd_modules *modules);
+/* Returns the CPU time of the probed process, which may be another one: then in steps of 10 ms. */
+uint64_t hd_host_process_cpu_ns(const struct hd_probe_context *probe);
 void hd_host_read_process(int proc_fd, struct hd_process *process);
 
 #endif

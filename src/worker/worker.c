@@ -35,8 +35,7 @@ void hd_worker_give_run(struct hd_worker *worker, struct hd_run *run) {
     worker->run = run;
 }
 
-/* Gives each part of the worker pointers to the parts that it uses. */
-static void connect(struct hd_worker *worker) {
+void hd_worker_connect(struct hd_worker *worker) {
     uint8_t *more = (uint8_t *)worker + round_up(sizeof *worker);
     struct hd_publisher *p = &worker->publisher;
     worker->stacks.unwinder = (struct hd_unwinder *)(void *)(more + round_up(hd_report_scratch_bytes()));
@@ -101,7 +100,7 @@ static void open_spool(struct hd_publisher *p) {
 static void start(struct hd_worker *worker) {
     struct hd_stacks *stacks = &worker->stacks;
     const char *runtime = worker->run->settings.runtime;
-    connect(worker);
+    hd_worker_connect(worker);
     hd_probe_context_open(&worker->probe);
     open_kept_file(worker);
     hd_modules_init_live(&stacks->modules, worker->probe.mem_fd);
@@ -204,8 +203,7 @@ static void handle_turn(struct hd_worker *worker, struct hd_turn *turn, const st
     }
 }
 
-/* Handles one message. False: the message was the last one (HD_MSG_STOP). */
-static bool handle(struct hd_worker *worker, const struct hd_message *msg) {
+bool hd_worker_handle(struct hd_worker *worker, const struct hd_message *msg) {
     const struct hd_capture *c = (const struct hd_capture *)(const void *)(msg + 1);
     struct hd_turn *turn = hd_turns_find(&worker->turns, msg->loop, msg->generation);
     if (turn != NULL) {
@@ -253,7 +251,7 @@ static bool handle_all(struct hd_worker *worker) {
     uint32_t bytes;
     bool on = true;
     while (on && (msg = hd_ring_peek(ring, &bytes)) != NULL) {
-        on = handle(worker, msg);
+        on = hd_worker_handle(worker, msg);
         hd_ring_release(ring);
     }
     return on;

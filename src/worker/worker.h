@@ -6,8 +6,10 @@
 #ifndef HD_WORKER_H
 #define HD_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+struct hd_message;
 struct hd_run;
 struct hd_worker; /* worker/state.h */
 
@@ -20,5 +22,14 @@ void hd_worker_give_run(struct hd_worker *worker, struct hd_run *run);
 
 /* The start function of the worker thread. `memory`: the struct hd_worker. */
 void *hd_worker_run(void *memory);
+
+/* ---- the parts of hd_worker_run, for a watcher of other processes -------------------------------------- */
+
+/* Gives each part of the worker pointers to the parts that it uses. Call it after hd_worker_give_run. */
+void hd_worker_connect(struct hd_worker *worker);
+
+/* Handles one message, which the capture of a sample follows in memory. False: the message was the last one
+ * (HD_MSG_STOP). */
+bool hd_worker_handle(struct hd_worker *worker, const struct hd_message *msg);
 
 #endif

@@ -16,6 +16,11 @@ static const char *or_null(const char *text) {
     return text[0] != '\0' ? text : NULL;
 }
 
+uint64_t hd_host_process_cpu_ns(const struct hd_probe_context *probe) {
+    (void)probe; /* Hangdog watches no other process here */
+    return hd_os_process_cpu_ns();
+}
+
 void hd_host_read_process(int proc_fd, struct hd_process *process) {
     struct hd_mach_task task;
     (void)proc_fd;

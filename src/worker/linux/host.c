@@ -11,6 +11,7 @@
 #include "base/script_argument.h"
 #include "base/text.h"
 #include "os/linux/proc_files.h"
+#include "os/linux/proc_stat.h"
 
 static void cut_line(char *text) {
     for (; *text != '\0'; text++) {
@@ -37,6 +38,17 @@ static uint64_t number(const char *text) {
     uint64_t v;
     hd_text_take_number(text, &v);
     return v;
+}
+
+uint64_t hd_host_process_cpu_ns(const struct hd_probe_context *probe) {
+    enum {
+        TICK_NS = 10 * HD_NS_PER_MS /* USER_HZ is 100 on all CPUs that we support */
+    };
+    if (probe->pid == hd_os.get_pid()) {
+        return hd_os_process_cpu_ns();
+    }
+    struct hd_proc_stat stat = hd_proc_stat_read(probe->proc_fd, "stat");
+    return (stat.ticks_outside + stat.ticks_inside) * TICK_NS;
 }
 
 void hd_host_read_process(int proc_fd, struct hd_process *process) {
@@ -100,9 +112,6 @@ static void fill_name(struct hd_program_facts *f, const struct hd_settings *s, s
 }
 
 static void fill_app(struct hd_program_facts *f, const struct hd_settings *s, struct hd_record_options *o) {
-    char path[512];
-    hd_image_program_path(path, sizeof path);
-    hd_text_base_name(f->executable, sizeof f->executable, path);
     f->app = (struct hd_app){.name = s->app_name,
                              .version = s->app_version[0] != '\0' ? s->app_version : NULL,
                              .environment = s->environment[0] != '\0' ? s->environment : NULL,
@@ -122,6 +131,14 @@ static void fill_build_id(struct hd_app *app, struct hd_modules *modules) {
 
 void hd_host_fill(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
                   struct hd_modules *modules) {
+    char path[512];
+    hd_image_program_path(path, sizeof path);
+    hd_text_base_name(facts->executable, sizeof facts->executable, path);
+    hd_host_fill_named(facts, run, proc_fd, modules);
+}
+
+void hd_host_fill_named(struct hd_program_facts *facts, const struct hd_run *run, int proc_fd,
+                        struct hd_modules *modules) {
     fill_host(facts);
     fill_app(facts, &run->settings, &run->record->options);
     fill_name(facts, &run->settings, &run->record->options, proc_fd);

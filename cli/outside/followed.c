@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/outside/followed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "capture/capture.h"
+#include "cli/live/sampled.h"
+#include "cli/outside/reads.h"
+#include "cli/outside/reporting.h"
+#include "detect/turn_state.h"
+#include "worker/threads.h"
+
+#define OLD_INTERVALS 2
+#define SAMPLE_NS (5 * HD_NS_PER_MS) /* how long a running thread may take to give its sample */
+
+struct outside_followed {
+    struct hd_turn_state turn;
+    struct hd_target target;
+    struct hd_hook_turn end; /* end_ns 0: the hook has not said when the turn ended */
+    uint64_t earlier_ns;
+    bool at_least;
+    bool tracked; /* the worker knows the turn */
+    bool blocked; /* at the newest sample */
+    uint64_t sampled_sched_ns;
+    struct hd_sched sched; /* at the newest sample */
+    struct hd_sched first;
+    uint64_t first_ns;
+    uint64_t samples;
+};
+
+static const struct hd_record_options *options_of(const struct outside_thread *t) {
+    return &t->process->shown.record->options;
+}
+
+static struct hd_limits limits_of(const struct outside_thread *t) {
+    const struct hd_record_options *o = options_of(t);
+    return (struct hd_limits){
+        .interval_ns = o->interval_ns, .sample_ns = o->interval_ns, .threshold_ns = o->threshold_ns};
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------- */
+
+static bool follow(struct outside_thread *t, const struct hd_hook_thread *seen) {
+    struct watcher *w = t->process->watcher;
+    struct outside_followed *f = calloc(1, sizeof *f);
+    if (f == NULL || reporting_open(t->process) != 0 || outside_reads(t->process) != 0) {
+        free(f);
+        return false;
+    }
+    t->followed = f;
+    f->earlier_ns = seen->earlier_ns;
+    f->at_least = !seen->known;
+    f->target.capacity = HD_STACK_BYTES_MAX;
+    (void)hd_target_open(&f->target, hd_thread_id_of((uint64_t)t->tid));
+    w->way->suspect(w->hook, t->tid, true);
+    return true;
+}
+
+static void unfollow(struct outside_thread *t) {
+    struct watcher *w = t->process->watcher;
+    w->way->suspect(w->hook, t->tid, false);
+    hd_target_close(&t->followed->target);
+    free(t->followed);
+    t->followed = NULL;
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+static void begin_message(const struct outside_thread *t, struct reporting_message *m,
+                          enum hd_message_type type) {
+    const struct outside_followed *f = t->followed;
+    reporting_begin(t, m);
+    m->head.type = (uint8_t)type;
+    m->head.threshold_ns = f->turn.threshold_ns;
+    m->head.start_ticks = f->turn.start_ticks;
+    m->head.excluded_ns = f->turn.excluded_ns;
+    m->head.cost.captures.samples = f->samples;
+}
+
+static void send_track(struct outside_thread *t, uint64_t now_ns) {
+    struct outside_followed *f = t->followed;
+    struct reporting_message m;
+    if (reporting_watch(t) == NULL) {
+        return;
+    }
+    f->first_ns = now_ns;
+    bool known = hd_thread_clock_sched(&f->target.files, &f->first) == 0;
+    begin_message(t, &m, HD_MSG_TRACK);
+    m.head.at_ns = f->turn.start_ns;
+    m.head.duration_ns = hd_turn_state_age(&f->turn, now_ns);
+    m.head.earlier_ns = f->earlier_ns;
+    m.head.at_least = f->at_least;
+    m.head.thread_sched = (struct hd_message_sched){.known = known, .at_ns = now_ns, .sched = f->first};
+    f->tracked = true;
+    reporting_send(t->process, &m);
+}
+
+/* A running thread gives a sample by perf. Without the right to it, the kernel shows whether it runs. */
+static void capture_running(struct outside_thread *t, struct hd_capture *c) {
+    struct outside_followed *f = t->followed;
+    struct hd_sched sched = c->sched;
+    if (sampled_capture(t->tid, hd_os_now_ns() + SAMPLE_NS, t->process->watcher->stack, c) != 0) {
+        bool ran = sched.slices != f->sched.slices || sched.cpu_ns != f->sched.cpu_ns;
+        *c = (struct hd_capture){.at_ns = hd_os_now_ns(),
+                                 .syscall_nr = HD_SYSCALL_NONE,
+                                 .way = HD_WAY_KERNEL,
+                                 .state = ran ? HD_RUN_RUNNING : HD_RUN_RUNNABLE};
+    }
+    if (hd_thread_clock_sched(&f->target.files, &c->sched) != 0) {
+        c->sched = sched;
+    }
+}
+
+static void send_sample(struct outside_thread *t) {
+    struct outside_followed *f = t->followed;
+    struct reporting_message m;
+    if (outside_reads(t->process) != 0) {
+        return;
+    }
+    int rc = hd_capture_frozen(&f->target, t->process->watcher->stack, &m.capture);
+    if (rc == -ESRCH) {
+        return;
+    }
+    if (rc != 0) {
+        capture_running(t, &m.capture);
+    }
+    f->blocked = hd_capture_shows_wait(&m.capture);
+    f->sched = m.capture.sched;
+    f->samples++;
+    begin_message(t, &m, HD_MSG_SAMPLE);
+    m.head.at_ns = m.capture.at_ns;
+    reporting_send(t->process, &m);
+}
+
+static void send_open(struct outside_thread *t, uint64_t now_ns) {
+    struct reporting_message m;
+    begin_message(t, &m, HD_MSG_OPEN);
+    m.head.at_ns = now_ns;
+    m.head.duration_ns = hd_turn_state_age(&t->followed->turn, now_ns);
+    reporting_send(t->process, &m);
+}
+
+static void send_end(struct outside_thread *t, unsigned actions) {
+    struct outside_followed *f = t->followed;
+    struct reporting_message m;
+    if (!f->tracked) {
+        if ((actions & HD_ACT_END) != 0 && t->certainty == HD_RECORD_LOOP_CERTAIN) {
+            hd_record_add_unreported(t->process->shown.record, f->turn.duration_ns);
+        }
+        return;
+    }
+    begin_message(t, &m, (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET);
+    m.head.at_ns = f->turn.end_ns;
+    m.head.duration_ns = f->turn.duration_ns;
+    struct hd_sched sched;
+    if (outside_reads(t->process) == 0 && hd_thread_clock_sched(&f->target.files, &sched) == 0) {
+        m.head.thread_sched = (struct hd_message_sched){.known = true, .sched = sched};
+    }
+    reporting_send(t->process, &m);
+}
+
+/* ---- a look ----------------------------------------------------------------------------------- */
+
+static void act(struct outside_thread *t, uint64_t now_ns, unsigned actions) {
+    if ((actions & HD_ACT_TRACK) != 0) {
+        send_track(t, now_ns);
+    }
+    if (t->followed->tracked && (actions & HD_ACT_SAMPLE) != 0) {
+        send_sample(t);
+    }
+    if (t->followed->tracked && (actions & HD_ACT_OPEN) != 0) {
+        send_open(t, now_ns);
+    }
+    if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
+        send_end(t, actions);
+    }
+}
+
+/* True: the thread was blocked at the last sample, and has run since. */
+static bool has_moved(struct outside_followed *f) {
+    struct hd_sched now;
+    return f->blocked && hd_thread_clock_sched(&f->target.files, &now) == 0 && now.slices != f->sched.slices;
+}
+
+static uint64_t changed_ns(const struct outside_thread *t) {
+    const struct outside_reporting *r = t->process->reporting;
+    return r != NULL && t->slot != 0
+               ? atomic_load(&reporting_watch((struct outside_thread *)(uintptr_t)t)->worker.changed_ns)
+               : 0;
+}
+
+static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thread *seen, uint64_t now_ns) {
+    struct outside_followed *f = t->followed;
+    struct hd_look look = {.now_ns = now_ns,
+                           .running = !seen->waits,
+                           .start_ns = seen->since_ns,
+                           .start_ticks = seen->since_ns,
+                           .changed_ns = changed_ns(t)};
+    if (f->turn.phase == HD_TURN_IDLE) {
+        return look;
+    }
+    if (f->end.end_ns >= f->turn.start_ns && f->end.end_ns != 0) {
+        look.ended_known = true;
+        look.ended_ns = f->end.end_ns;
+    } else if (seen->waits) {
+        look.ended_known = true;
+        look.ended_ns = seen->since_ns;
+    }
+    look.moved = has_moved(f);
+    return look;
+}
+
+uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
+    struct watcher *w = t->process->watcher;
+    struct hd_limits limits = limits_of(t);
+    struct hd_hook_thread seen;
+    w->way->read(w->hook, t->tid, &seen);
+    if (t->followed == NULL) {
+        bool old = !seen.waits && now_ns >= seen.since_ns + OLD_INTERVALS * limits.interval_ns;
+        if (t->certainty == HD_RECORD_NO_LOOP || !old || !follow(t, &seen)) {
+            return UINT64_MAX;
+        }
+    }
+    if (outside_reads(t->process) != 0) {
+        return UINT64_MAX;
+    }
+    struct hd_look look = look_at(t, &seen, now_ns);
+    act(t, now_ns, hd_turn_state_step(&t->followed->turn, &look, &limits));
+    if (t->followed->turn.phase == HD_TURN_IDLE) {
+        unfollow(t);
+        return UINT64_MAX;
+    }
+    return hd_turn_state_next_ns(&t->followed->turn, hd_os_now_ns(), limits.interval_ns, &limits);
+}
+
+void followed_turn(struct outside_thread *t, const struct hd_hook_turn *turn) {
+    if (t->followed != NULL) {
+        t->followed->end = *turn;
+        return;
+    }
+    const uint64_t duration_ns = turn->end_ns - turn->start_ns;
+    if (t->certainty == HD_RECORD_LOOP_CERTAIN && duration_ns >= options_of(t)->threshold_ns) {
+        hd_record_add_unreported(t->process->shown.record, duration_ns);
+    }
+}
+
+void followed_void(struct outside_thread *t, uint64_t now_ns) {
+    if (t->followed == NULL) {
+        return;
+    }
+    struct hd_limits limits = limits_of(t);
+    struct hd_look look = {.now_ns = now_ns, .void_turn = true};
+    act(t, now_ns, hd_turn_state_step(&t->followed->turn, &look, &limits));
+    unfollow(t);
+}
+
+void followed_end(struct outside_thread *t, uint64_t ended_ns) {
+    if (t->followed == NULL) {
+        return;
+    }
+    struct hd_limits limits = limits_of(t);
+    struct hd_look look = {.now_ns = hd_os_now_ns(), .ended_known = true, .ended_ns = ended_ns};
+    act(t, look.now_ns, hd_turn_state_step(&t->followed->turn, &look, &limits));
+    unfollow(t);
+}
+
+void followed_drop(struct outside_thread *t) {
+    if (t->followed != NULL) {
+        unfollow(t);
+    }
+}

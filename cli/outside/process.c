@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/outside/process.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/script_argument.h"
+#include "base/text.h"
+#include "cli/outside/followed.h"
+#include "cli/outside/reads.h"
+#include "cli/outside/recognise.h"
+#include "cli/outside/reporting.h"
+#include "cli/outside/threads.h"
+#include "cli/settle/settle.h"
+#include "os/linux/proc_files.h"
+#include "os/linux/proc_stat.h"
+#include "os/os.h"
+#include "record/uuid.h"
+
+static const struct live_command command = {"attach", "attach to"};
+
+/* ---- its begin -------------------------------------------------------------------------------- */
+
+/* Cuts the first word of a command line to the base name of a program: "nginx" of "nginx: master". A process
+ * may write anything there. */
+static bool name_word(const char *word, char *name, size_t size) {
+    size_t n = 0;
+    hd_text_base_name(name, size, word);
+    while (isalnum((unsigned char)name[n]) || (name[n] != '\0' && strchr("._+-", name[n]) != NULL)) {
+        n++;
+    }
+    name[n] = '\0';
+    return n != 0 && name[0] != '.';
+}
+
+/* Names the program by the script that it runs, else by its first word, else by its file. */
+static void name_app(const struct live_process *p, char *name, size_t size) {
+    char text[1024], *argv[16] = {NULL};
+    long n = hd_proc_read(p->proc_fd, "cmdline", text, sizeof text);
+    char *at = text, *end = text + (n > 0 ? n : 0);
+    for (unsigned i = 0; i + 1 < sizeof argv / sizeof argv[0] && at < end; i++) {
+        argv[i] = at;
+        at += strnlen(at, (size_t)(end - at)) + 1;
+    }
+    const char *script = argv[0] != NULL ? hd_script_argument(argv) : NULL;
+    bool named = (script != NULL && name_word(script, name, size)) ||
+                 (argv[0] != NULL && name_word(argv[0], name, size));
+    if (!named && !name_word(p->executable, name, size)) {
+        snprintf(name, size, "%d", p->pid);
+    }
+}
+
+static bool fill_options(struct outside_process *p) {
+    const struct watcher_options *from = &p->watcher->options;
+    struct hd_record_options *o = &p->shown.record->options;
+    *o = from->settings;
+    o->started_ns = p->added_ns;
+    o->started_wall_ns = hd_os_wall_ns();
+    o->pid = p->live.own_pid;
+    hd_uuid_make(o->session, o->started_wall_ns);
+    snprintf(o->hook, sizeof o->hook, "%s", p->watcher->way->name);
+    if (!o->app_named) {
+        name_app(&p->live, o->app_name, sizeof o->app_name);
+    }
+    p->shown.app = o->app_name;
+    p->shown.spool = o->spool;
+    return from->events.choose == NULL || from->events.choose(from->events.arg, &p->shown, o);
+}
+
+static bool take_record(struct outside_process *p) {
+    struct watcher *w = p->watcher;
+    if (w->records_used < w->options.records_count) {
+        p->shown.record = &w->options.records[w->records_used++];
+    } else {
+        p->shown.record = calloc(1, sizeof *p->shown.record);
+        p->own_record = p->shown.record != NULL;
+    }
+    return p->shown.record != NULL;
+}
+
+static int begin(struct outside_process *p, struct problem *why) {
+    struct watcher *w = p->watcher;
+    p->shown.pid = p->live.pid;
+    p->shown.name = p->live.name;
+    p->shown.uid = p->live.uid;
+    p->added_ns = hd_os_now_ns();
+    if (!take_record(p)) {
+        error_set(why, "cannot attach to process %d: %s", p->live.pid, strerror(ENOMEM));
+        return -ENOMEM;
+    }
+    struct hd_record *record = p->shown.record;
+    record->magic = HD_RECORD_MAGIC;
+    record->bytes = sizeof *record;
+    if (!fill_options(p)) {
+        error_set(why, "cannot attach to process %d: it is not wanted", p->live.pid);
+        return -ECANCELED;
+    }
+    atomic_store(&record->owner.pid, (uint32_t)p->live.pid);
+    atomic_store(&record->status.attached, 2);
+    atomic_store(&record->status.alive_ns, p->added_ns);
+    atomic_store(&record->turns.foreground_since_ns, p->added_ns);
+    p->next = w->processes;
+    w->processes = p;
+    w->count++;
+    outside_threads_list(p);
+    if (p->threads == NULL) {
+        error_set(why, "cannot attach to process %d: its threads cannot be watched", p->live.pid);
+        return -ESRCH;
+    }
+    return 0;
+}
+
+static void free_process(struct outside_process *p) {
+    struct watcher *w = p->watcher;
+    for (struct outside_process **at = &w->processes; *at != NULL; at = &(*at)->next) {
+        if (*at == p) {
+            *at = p->next;
+            w->count--;
+            break;
+        }
+    }
+    while (p->threads != NULL) {
+        outside_thread_remove(p->threads);
+    }
+    reporting_forget(p);
+    outside_reads_no_more(p);
+    live_process_close(&p->live);
+    if (p->own_record) {
+        free(p->shown.record);
+    }
+    free(p);
+}
+
+int outside_process_add(struct watcher *w, pid_t pid, struct problem *why) {
+    struct outside_process *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        error_set(why, "cannot attach to process %d: %s", pid, strerror(ENOMEM));
+        return -ENOMEM;
+    }
+    p->watcher = w;
+    if (live_process_open(pid, &command, &p->live, why) != 0) {
+        free(p);
+        return -EACCES;
+    }
+    int rc = begin(p, why);
+    if (rc != 0) {
+        free_process(p);
+    } else if (w->options.events.process_added != NULL) {
+        w->options.events.process_added(w->options.events.arg, &p->shown);
+    }
+    return rc;
+}
+
+/* ---- its looks -------------------------------------------------------------------------------- */
+
+static void end_threads(struct outside_process *p) {
+    struct outside_thread *next;
+    for (struct outside_thread *t = p->threads; t != NULL; t = next) {
+        next = t->next;
+        if (t->ended_ns != 0) {
+            followed_end(t, t->ended_ns);
+            outside_thread_remove(t);
+        }
+    }
+}
+
+/* True: a thread has ended. Then the process may have, too. */
+static bool has_ended_thread(const struct outside_process *p) {
+    const struct outside_thread *t = p->threads;
+    while (t != NULL && t->ended_ns == 0) {
+        t = t->next;
+    }
+    return t != NULL;
+}
+
+uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns) {
+    uint64_t next_ns = UINT64_MAX;
+    if (has_ended_thread(p)) {
+        if (!live_process_lives(&p->live)) {
+            p->ended = true;
+            return next_ns;
+        }
+        end_threads(p);
+    }
+    for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
+        uint64_t ns = t->certainty != HD_RECORD_NO_LOOP ? followed_look(t, now_ns) : UINT64_MAX;
+        next_ns = ns < next_ns ? ns : next_ns;
+    }
+    reporting_update(p);
+    return next_ns;
+}
+
+static void sum_up(struct outside_process *p, uint64_t now_ns) {
+    const struct watcher *w = p->watcher;
+    struct hd_record *record = p->shown.record;
+    uint64_t busy_ns = 0, idle_ns = 0;
+    for (const struct outside_thread *t = p->threads; t != NULL; t = t->next) {
+        struct hd_hook_thread seen;
+        if (t->certainty != HD_RECORD_NO_LOOP) {
+            w->way->read(w->hook, t->tid, &seen);
+            busy_ns += seen.busy_ns;
+            idle_ns += now_ns - p->added_ns > seen.busy_ns ? now_ns - p->added_ns - seen.busy_ns : 0;
+        }
+    }
+    atomic_store(&record->turns.busy_ns, busy_ns);
+    atomic_store(&record->turns.idle_ns, idle_ns);
+    atomic_store(&record->status.alive_ns, now_ns);
+}
+
+void outside_process_check(struct outside_process *p, uint64_t now_ns) {
+    outside_threads_list(p);
+    p->ended = !live_process_lives(&p->live);
+    for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
+        recognise_look(t, now_ns);
+    }
+    if (!p->ended) {
+        sum_up(p, now_ns);
+    }
+    reporting_close(p, false);
+}
+
+/* ---- its end ---------------------------------------------------------------------------------- */
+
+void outside_process_end(struct outside_process *p, bool lives) {
+    const struct watcher_events *events = &p->watcher->options.events;
+    uint64_t ended_ns = 0;
+    for (const struct outside_thread *t = p->threads; t != NULL; t = t->next) {
+        ended_ns = t->ended_ns > ended_ns ? t->ended_ns : ended_ns;
+    }
+    if (lives) {
+        sum_up(p, hd_os_now_ns());
+    }
+    reporting_close(p, true);
+    p->shown.left = lives;
+    (void)settle_outside(p->shown.record, lives, ended_ns);
+    if (events->process_ended != NULL) {
+        events->process_ended(events->arg, &p->shown);
+    }
+    free_process(p);
+}

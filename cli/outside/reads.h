@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The functions of src/capture read the threads of one process at a time.
+ */
+#ifndef CLI_OUTSIDE_READS_H
+#define CLI_OUTSIDE_READS_H
+
+#include "cli/outside/watched.h"
+
+/* From now on they read the threads of this process. 0 or a negative errno value. */
+int outside_reads(struct outside_process *p);
+void outside_reads_no_more(struct outside_process *p);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/outside/threads.h"
+
+#include <stdlib.h>
+
+#include "cli/outside/followed.h"
+#include "cli/outside/recognise.h"
+#include "os/os.h"
+#include "os/thread_list.h"
+
+#define THREADS_MAX 100000u /* of one process */
+
+static struct outside_thread **bucket_of(struct watcher *w, pid_t tid) {
+    return &w->bucket[(unsigned)tid % OUTSIDE_BUCKETS];
+}
+
+struct outside_thread *outside_thread_of(const struct watcher *w, pid_t tid) {
+    struct outside_thread *t = w->bucket[(unsigned)tid % OUTSIDE_BUCKETS];
+    while (t != NULL && t->tid != tid) {
+        t = t->chain;
+    }
+    return t;
+}
+
+struct outside_thread *outside_thread_add(struct outside_process *p, pid_t tid) {
+    struct watcher *w = p->watcher;
+    struct outside_thread *t = outside_thread_of(w, tid), **bucket = bucket_of(w, tid);
+    if (t != NULL && t->process == p) {
+        return t;
+    }
+    if (t != NULL) { /* the kernel has given the number to a thread of another process */
+        outside_thread_remove(t);
+    }
+    t = p->thread_count < THREADS_MAX ? calloc(1, sizeof *t) : NULL;
+    if (t == NULL || w->way->watch(w->hook, p->live.pid, tid) != 0) {
+        free(t);
+        return NULL;
+    }
+    *t = (struct outside_thread){.process = p, .tid = tid, .next = p->threads, .chain = *bucket};
+    p->threads = *bucket = t;
+    p->thread_count++;
+    return t;
+}
+
+static void take_out(struct outside_thread *t) {
+    struct outside_thread **at = bucket_of(t->process->watcher, t->tid);
+    while (*at != t) {
+        at = &(*at)->chain;
+    }
+    *at = t->chain;
+    for (at = &t->process->threads; *at != t; at = &(*at)->next) {
+    }
+    *at = t->next;
+    t->process->thread_count--;
+}
+
+void outside_thread_remove(struct outside_thread *t) {
+    struct watcher *w = t->process->watcher;
+    followed_drop(t);
+    recognise_free(t);
+    w->way->unwatch(w->hook, t->tid);
+    take_out(t);
+    free(t);
+}
+
+void outside_threads_list(struct outside_process *p) {
+    struct hd_thread_list list;
+    struct outside_thread *t, *next;
+    for (t = p->threads; t != NULL; t = t->next) {
+        t->listed = false;
+    }
+    hd_thread_list_start(&list, p->live.proc_fd);
+    for (int tid; (tid = (int)hd_thread_list_next(&list).number) != 0;) {
+        t = outside_thread_add(p, tid);
+        if (t != NULL) {
+            t->listed = true;
+        }
+    }
+    hd_thread_list_end(&list);
+    for (t = p->threads; t != NULL; t = next) {
+        next = t->next;
+        if (!t->listed && t->ended_ns == 0) {
+            t->ended_ns = hd_os_now_ns();
+        }
+    }
+    p->listed_ns = hd_os_now_ns();
+}

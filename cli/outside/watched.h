@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The watcher's memory: processes and their threads. A thread has little memory of its own. It has
+ * more while a turn of the thread is long (followed.h), and its process, too (reporting.h).
+ */
+#ifndef CLI_OUTSIDE_WATCHED_H
+#define CLI_OUTSIDE_WATCHED_H
+
+#include "cli/live/process.h"
+#include "cli/outside/watcher_options.h"
+
+struct outside_followed;  /* followed.c */
+struct outside_reporting; /* reporting.c */
+struct recognition;       /* recognise.c */
+
+struct outside_thread {
+    struct outside_process *process;
+    struct outside_thread *next;  /* of the process */
+    struct outside_thread *chain; /* of the same bucket of the watcher's table */
+    struct recognition *recognition;
+    struct outside_followed *followed; /* NULL: no turn of the thread is followed */
+    pid_t tid;
+    uint8_t certainty; /* enum hd_record_certainty, of the thread's own loop */
+    bool listed;       /* at the newest list of the process's threads */
+    /* the watch's slot in the process's run, plus 1; 0: there is none */
+    uint16_t slot;
+    uint64_t ended_ns; /* when the thread ended; 0: it lives */
+};
+
+struct outside_process {
+    struct watched_process shown; /* must be first, since callbacks get a pointer to it */
+    struct watcher *watcher;
+    struct outside_process *next;
+    struct live_process live;
+    struct outside_thread *threads;
+    unsigned thread_count;
+    struct outside_reporting *reporting; /* NULL: closed */
+    struct outside_kept *kept;           /* of reporting.c; NULL: nothing yet */
+    char app[HD_RECORD_STRING];
+    bool own_record;    /* the record is in memory of its own */
+    bool ended;         /* the process is not there any more */
+    bool replaced;      /* the process runs another program now (exec) */
+    bool stopped;       /* by a signal, at the newest look */
+    uint64_t added_ns;  /* when the watch began */
+    uint64_t listed_ns; /* when its threads were listed */
+    uint64_t looked_ns; /* when its followed threads were looked at */
+};
+
+#define OUTSIDE_BUCKETS 1024u
+
+struct watcher {
+    struct watcher_options options;
+    const struct hd_hook_way *way;
+    struct hd_hook *hook;
+    struct outside_process *processes;
+    unsigned count, records_used;
+    struct outside_thread *bucket[OUTSIDE_BUCKETS];
+    struct outside_process *reads; /* reads.h; NULL: none */
+    uint8_t *stack;                /* for one capture */
+    uint64_t next_ns, listed_ns;
+    bool removed; /* a process has gone in this step */
+};
+
+#endif
