@@ -2,6 +2,8 @@
 #include "cli/outside/loops.h"
 
 #include "cli/outside/followed.h"
+#include "cli/outside/reads.h"
+#include "cli/outside/recognise.h"
 #include "cli/outside/reporting.h"
 #include "os/os.h"
 
@@ -16,23 +18,77 @@ static void store_certainty(const struct outside_process *p) {
     }
 }
 
-void outside_thread_certainty(struct outside_thread *t, enum hd_record_certainty certainty) {
-    struct outside_process *p = t->process;
+static void pass_certainty(struct outside_thread *t, uint8_t before) {
+    const struct outside_process *p = t->process;
     const struct watcher_events *events = &p->watcher->options.events;
-    uint8_t before = t->certainty;
-    if (before == certainty) {
-        return;
-    }
-    t->certainty = (uint8_t)certainty;
-    p->shown.loops += (before == HD_RECORD_NO_LOOP) - (certainty == HD_RECORD_NO_LOOP);
     store_certainty(p);
     reporting_certainty(t);
-    if (events->loop != NULL && certainty > before) {
-        events->loop(events->arg, &p->shown, t->tid, certainty);
+    if (events->loop != NULL && t->certainty > before) {
+        events->loop(events->arg, &p->shown, t->tid, (enum hd_record_certainty)t->certainty);
     }
 }
 
-void outside_thread_another(struct outside_thread *t) {
-    followed_void(t, hd_os_now_ns());
-    reporting_void(t);
+/* Another loop takes the place of the thread's loop, so the running turn is void, and deferred reports are,
+ * too. */
+static void change(struct outside_thread *t, const struct outside_loop *found) {
+    if (t->changes != 0) {
+        followed_void(t, hd_os_now_ns());
+        reporting_void(t);
+    }
+    t->changes = found->changes;
+}
+
+static void take(struct outside_thread *t) {
+    struct outside_loop found;
+    uint8_t before = t->certainty;
+    outside_loop_read(t->recogniser, &found);
+    if (found.changes != t->changes) {
+        change(t, &found);
+    }
+    t->left = found.left || found.lost;
+    t->has_evidence = found.has_evidence;
+    t->certainty = (uint8_t)found.certainty;
+    if (t->certainty != before) {
+        t->process->shown.loops += (before == HD_RECORD_NO_LOOP) - (t->certainty == HD_RECORD_NO_LOOP);
+        pass_certainty(t, before);
+    }
+}
+
+static struct outside_source source_of(const struct outside_thread *t) {
+    const struct watcher *w = t->process->watcher;
+    return (struct outside_source){
+        .stacks = w->stacks, .process = &t->process->live, .tid = t->tid, .way = w->way, .hook = w->hook};
+}
+
+void loops_sight(struct outside_thread *t, const struct hd_hook_sight *sight) {
+    const struct outside_source source = source_of(t);
+    if (t->recogniser == NULL) {
+        t->recogniser = outside_recogniser_create(t->process->shown.record->options.loop);
+    }
+    if (t->recogniser != NULL) {
+        outside_reads_no_more(t->process->watcher);
+        outside_sight(t->recogniser, &source, sight);
+        take(t);
+    }
+}
+
+void loops_look(struct outside_thread *t, uint64_t now_ns) {
+    const struct outside_source source = source_of(t);
+    struct hd_hook_thread seen;
+    if (t->recogniser == NULL) {
+        return;
+    }
+    source.way->read(source.hook, t->tid, &seen);
+    if (outside_sums_due(t->recogniser, &seen, now_ns)) {
+        outside_reads_no_more(t->process->watcher);
+        outside_sums(t->recogniser, &source, &seen, now_ns);
+        take(t);
+    }
+}
+
+void loops_forget(struct outside_thread *t) {
+    outside_recogniser_destroy(t->recogniser);
+    t->recogniser = NULL;
+    t->certainty = HD_RECORD_NO_LOOP;
+    t->changes = 0;
 }

@@ -7,10 +7,11 @@
 
 #include "cli/outside/watched.h"
 
-/* The recogniser says how certain the thread's loop is. */
-void outside_thread_certainty(struct outside_thread *t, enum hd_record_certainty certainty);
-/* Another loop takes the place of the thread's loop, so the running turn is void, and deferred reports too.
- */
-void outside_thread_another(struct outside_thread *t);
+/* The thread has begun a wait of a new kind. */
+void loops_sight(struct outside_thread *t, const struct hd_hook_sight *sight);
+/* Lets the recogniser count the thread's waits if that is due, and takes its findings. */
+void loops_look(struct outside_thread *t, uint64_t now_ns);
+/* The thread has ended, or its process runs another program now. */
+void loops_forget(struct outside_thread *t);
 
 #endif

@@ -10,8 +10,9 @@
 #include "base/script_argument.h"
 #include "base/text.h"
 #include "cli/outside/followed.h"
+#include "cli/outside/loops.h"
 #include "cli/outside/reads.h"
-#include "cli/outside/recognise.h"
+#include "cli/outside/recognise_stacks.h"
 #include "cli/outside/reporting.h"
 #include "cli/outside/threads.h"
 #include "cli/settle/settle.h"
@@ -126,7 +127,8 @@ static void free_process(struct outside_process *p) {
         outside_thread_remove(p->threads);
     }
     reporting_forget(p);
-    outside_reads_no_more(p);
+    outside_reads_no_more(w);
+    outside_stacks_forget(w->stacks, &p->live);
     live_process_close(&p->live);
     if (p->own_record) {
         free(p->shown.record);
@@ -186,6 +188,7 @@ uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns) {
         end_threads(p);
     }
     for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
+        loops_look(t, now_ns);
         uint64_t ns = t->certainty != HD_RECORD_NO_LOOP ? followed_look(t, now_ns) : UINT64_MAX;
         next_ns = ns < next_ns ? ns : next_ns;
     }
@@ -213,9 +216,6 @@ static void sum_up(struct outside_process *p, uint64_t now_ns) {
 void outside_process_check(struct outside_process *p, uint64_t now_ns) {
     outside_threads_list(p);
     p->ended = !live_process_lives(&p->live);
-    for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
-        recognise_look(t, now_ns);
-    }
     if (!p->ended) {
         sum_up(p, now_ns);
     }

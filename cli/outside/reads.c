@@ -13,9 +13,7 @@ int outside_reads(struct outside_process *p) {
     return rc;
 }
 
-void outside_reads_no_more(struct outside_process *p) {
-    if (p->watcher->reads == p) {
-        hd_capture_files_close();
-        p->watcher->reads = NULL;
-    }
+void outside_reads_no_more(struct watcher *w) {
+    hd_capture_files_close();
+    w->reads = NULL;
 }

@@ -9,6 +9,7 @@
 
 /* From now on they read the threads of this process. 0 or a negative errno value. */
 int outside_reads(struct outside_process *p);
-void outside_reads_no_more(struct outside_process *p);
+/* From now on they read no process. */
+void outside_reads_no_more(struct watcher *w);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cause/pressure.h"
 #include "cli/live/module_tables.h"
 #include "cli/outside/reads.h"
+#include "cli/outside/recognise.h"
 #include "os/thread_list.h"
 #include "publish/publish.h"
 #include "publish/spool_failure.h"
@@ -31,6 +32,18 @@ struct outside_reporting {
     uint64_t event;   /* the number of the newest event that the callbacks got */
     uint64_t used_ns; /* when the worker last got a message */
 };
+
+/* ---- the recogniser --------------------------------------------------------------------------- */
+
+static void blocked(void *ctx, const struct hd_loop *loop, struct hd_blocked *how) {
+    const struct outside_process *p = ctx;
+    pid_t tid = hd_thread_id_tid(hd_loop_thread(loop));
+    for (const struct outside_thread *t = p->threads; t != NULL; t = t->next) {
+        if (t->tid == tid && t->recogniser != NULL) {
+            outside_blocked(t->recogniser, how);
+        }
+    }
+}
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
@@ -60,8 +73,10 @@ static void fill_settings(const struct outside_process *p, struct hd_settings *s
     snprintf(s->spool, sizeof s->spool, "%s", o->spool);
 }
 
-static void fill_run(const struct outside_process *p, struct hd_run *run) {
+static void fill_run(struct outside_process *p, struct hd_run *run) {
     fill_settings(p, &run->settings);
+    run->ports.recogniser.blocked = blocked;
+    run->ports.recogniser.ctx = p;
     run->record = p->shown.record;
     run->clock.ns_per_tick_32 = UINT64_C(1) << 32; /* ticks are nanoseconds of CLOCK_MONOTONIC */
     atomic_store(&run->alive, 1);
@@ -220,7 +235,7 @@ static void name_loop(const struct outside_thread *t, struct hd_watch *w) {
 
 static void store_certainty(const struct outside_thread *t, struct hd_watch *w) {
     atomic_store(&w->loop.found.certain, t->certainty == HD_RECORD_LOOP_CERTAIN);
-    atomic_store(&w->loop.found.has_evidence, t->certainty >= HD_RECORD_LOOP_LIKELY);
+    atomic_store(&w->loop.found.has_evidence, t->has_evidence);
 }
 
 struct hd_watch *reporting_watch(struct outside_thread *t) {

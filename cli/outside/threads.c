@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/outside/followed.h"
-#include "cli/outside/recognise.h"
+#include "cli/outside/loops.h"
 #include "os/os.h"
 #include "os/thread_list.h"
 
@@ -57,7 +57,7 @@ static void take_out(struct outside_thread *t) {
 void outside_thread_remove(struct outside_thread *t) {
     struct watcher *w = t->process->watcher;
     followed_drop(t);
-    recognise_free(t);
+    loops_forget(t);
     w->way->unwatch(w->hook, t->tid);
     take_out(t);
     free(t);

@@ -9,21 +9,25 @@
 #include "cli/live/process.h"
 #include "cli/outside/watcher_options.h"
 
-struct outside_followed;  /* followed.c */
-struct outside_reporting; /* reporting.c */
-struct recognition;       /* recognise.c */
+struct outside_followed;   /* followed.c */
+struct outside_reporting;  /* reporting.c */
+struct outside_recogniser; /* recognise.h */
+struct outside_stacks;     /* recognise_stacks.h */
 
 struct outside_thread {
     struct outside_process *process;
-    struct outside_thread *next;  /* of the process */
-    struct outside_thread *chain; /* of the same bucket of the watcher's table */
-    struct recognition *recognition;
-    struct outside_followed *followed; /* NULL: no turn of the thread is followed */
+    struct outside_thread *next;           /* of the process */
+    struct outside_thread *chain;          /* of the same bucket of the watcher's table */
+    struct outside_recogniser *recogniser; /* NULL: the thread has made no wait yet */
+    struct outside_followed *followed;     /* NULL: no turn of the thread is followed */
     pid_t tid;
     uint8_t certainty; /* enum hd_record_certainty, of the thread's own loop */
     bool listed;       /* at the newest list of the process's threads */
     /* the watch's slot in the process's run, plus 1; 0: there is none */
     uint16_t slot;
+    bool has_evidence; /* of the loop: a hang of 5 s is reported before the loop is certain */
+    bool left;         /* the program has left the loop: the running turn is no hang */
+    uint64_t changes;  /* how often another wait has become the loop's own */
     uint64_t ended_ns; /* when the thread ended; 0: it lives */
 };
 
@@ -52,6 +56,7 @@ struct watcher {
     struct watcher_options options;
     const struct hd_hook_way *way;
     struct hd_hook *hook;
+    struct outside_stacks *stacks;
     struct outside_process *processes;
     unsigned count, records_used;
     struct outside_thread *bucket[OUTSIDE_BUCKETS];

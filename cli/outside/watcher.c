@@ -8,8 +8,9 @@
 
 #include "capture/capture.h"
 #include "cli/outside/followed.h"
+#include "cli/outside/loops.h"
 #include "cli/outside/process.h"
-#include "cli/outside/recognise.h"
+#include "cli/outside/recognise_stacks.h"
 #include "cli/outside/threads.h"
 #include "os/os.h"
 
@@ -20,7 +21,7 @@
 static void on_sight(void *arg, pid_t tid, const struct hd_hook_sight *sight) {
     struct outside_thread *t = outside_thread_of(arg, tid);
     if (t != NULL) {
-        recognise_sight(t, sight);
+        loops_sight(t, sight);
     }
 }
 
@@ -96,17 +97,21 @@ static bool open_ways(struct watcher *w, struct problem *why) {
 struct watcher *watcher_create(const struct watcher_options *options, struct problem *why) {
     struct watcher *w = calloc(1, sizeof *w);
     uint8_t *stack = malloc(HD_STACK_BYTES_MAX);
-    if (w == NULL || stack == NULL) {
+    struct outside_stacks *stacks = outside_stacks_create();
+    if (w == NULL || stack == NULL || stacks == NULL) {
         free(w);
         free(stack);
+        outside_stacks_destroy(stacks);
         error_set(why, "cannot watch a program that runs: %s", strerror(ENOMEM));
         return NULL;
     }
     hd_os_clock_init();
     w->options = *options;
     w->stack = stack;
+    w->stacks = stacks;
     w->next_ns = hd_os_now_ns();
     if (!open_ways(w, why)) {
+        outside_stacks_destroy(stacks);
         free(stack);
         free(w);
         return NULL;
@@ -119,6 +124,7 @@ void watcher_destroy(struct watcher *w) {
         outside_process_end(w->processes, true);
     }
     w->way->close(w->hook);
+    outside_stacks_destroy(w->stacks);
     free(w->stack);
     free(w);
 }
@@ -186,6 +192,7 @@ void watcher_step(struct watcher *w) {
         }
     }
     check_one(w, now_ns);
+    outside_stacks_rest(w->stacks, now_ns);
 }
 
 uint64_t watcher_next_ns(const struct watcher *w) {
