@@ -141,20 +141,6 @@ void target_checks_program(struct checks *c, char *const *words) {
 
 /* ---- a process ------------------------------------------------------------------------------- */
 
-static bool is_watched(pid_t pid) {
-    char path[64], line[PATH_MAX + 128];
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *maps = fopen(path, "re");
-    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
-        found = strstr(line, "/" PRELOAD_FILE) != NULL;
-    }
-    if (maps != NULL) {
-        fclose(maps);
-    }
-    return found;
-}
-
 /* True: the caller may read the process's memory, as hangdog dump must. */
 static bool can_be_read(pid_t pid) {
     char path[64];
@@ -186,7 +172,7 @@ void target_checks_process(struct checks *c, pid_t pid) {
     }
     checks_add(c, "process", CHECK_OK, NULL, "%d (%s) can be read: hangdog dump %d", (int)pid,
                base_name(file), (int)pid);
-    if (is_watched(pid)) {
+    if (preload_is_in(pid)) {
         checks_add(c, "watch", CHECK_OK, NULL, "hangdog run watches it");
     } else if (!program_can_be_watched(path, &why)) {
         checks_add(c, "watch", CHECK_WARN, why.command, "it cannot be watched: %s", why.text);

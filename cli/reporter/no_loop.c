@@ -14,6 +14,7 @@
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"
 #include "cli/render/render.h"
+#include "cli/reporter/main_thread_text.h"
 #include "cli/reporter/report_lines.h"
 #include "os/os.h"
 
@@ -22,7 +23,6 @@
 #define REASON_BYTES 800
 #define REMEDIES_MAX 3
 #define START_NS (5 * HD_NS_PER_S) /* a program that fails later has started */
-#define CALLS "poll, select or epoll_wait"
 
 /* The parts of one message: the first is what happened, each other one a reason with what helps. */
 struct remedies {
@@ -77,56 +77,6 @@ static void put_loop_option(char *to, size_t size, const struct reporter *r) {
 }
 
 /* ---- no loop ---------------------------------------------------------------------------------- */
-
-/* "spent 15.8 s waiting for child 9996 (python3) in wait4"; empty: it was not seen. */
-static void put_spent(char *to, size_t size, const struct main_thread *t) {
-    static const char *const did[] = {[MAIN_THREAD_RAN] = "running on a CPU",
-                                      [MAIN_THREAD_CHILD] = "waiting for a child",
-                                      [MAIN_THREAD_LOCK] = "waiting for another thread",
-                                      [MAIN_THREAD_SLEPT] = "sleeping",
-                                      [MAIN_THREAD_LOOP] = ("in " CALLS),
-                                      [MAIN_THREAD_INPUT] = "waiting for input",
-                                      [MAIN_THREAD_OTHER] = "in other system calls",
-                                      [MAIN_THREAD_STARTED] = ""};
-    enum main_thread_state most = main_thread_most(t);
-    char spent[RENDER_DURATION_BYTES], child[64] = "";
-    to[0] = '\0';
-    if (t->spent_ns[most] == 0) {
-        return;
-    }
-    if (most == MAIN_THREAD_CHILD && t->child != 0) {
-        snprintf(child, sizeof child, " %d (%s)", (int)t->child, t->child_name);
-    }
-    const char *words = child[0] != '\0' ? "waiting for child" : did[most];
-    bool named = t->call[most][0] != '\0' && most != MAIN_THREAD_LOOP;
-    snprintf(to, size, "spent %s %s%s%s%s", render_duration(spent, (int64_t)t->spent_ns[most]), words, child,
-             named ? " in " : "", named ? t->call[most] : "");
-}
-
-/* Where nothing else is known of it. */
-static const char *thread_words(const struct main_thread *t, const char *spent) {
-    return spent[0] == '\0' && t->last_ns != 0 && !t->has_others ? "the main thread, its only one,"
-                                                                 : "the main thread";
-}
-
-/* "the main thread spent ... and never called poll, select or epoll_wait" */
-static void put_reason(char *to, size_t size, const struct reporter *r) {
-    char spent[256], waited[RENDER_DURATION_BYTES];
-    unsigned long long waits = atomic_load(&r->records->loop.waits);
-    const struct main_thread *t = &r->shared->main_thread;
-    put_spent(spent, sizeof spent, t);
-    if (waits != 0 && main_thread_most(t) == MAIN_THREAD_LOOP) {
-        spent[0] = '\0'; /* the waits say it */
-    }
-    if (waits == 0) {
-        snprintf(to, size, "%s %s%snever called " CALLS, thread_words(t, spent), spent,
-                 spent[0] != '\0' ? " and " : "");
-    } else {
-        render_duration(waited, (int64_t)atomic_load(&r->records->loop.waited_ns));
-        snprintf(to, size, "%s %s%swaited in " CALLS " %llu time%s, %s in all", thread_words(t, spent), spent,
-                 spent[0] != '\0' ? " and " : "", waits, cli_plural((int64_t)waits, "", "s"), waited);
-    }
-}
 
 /* True: the command changes its child's environment, so the user must start hangdog inside of it. */
 static bool starts_within(char *const *program) {
@@ -263,7 +213,8 @@ void no_loop_print(const struct reporter *r, const char *ran) {
     snprintf(text, sizeof text, "%.255s ran for %s: no event loop, so hangs could not be seen",
              r->options->name, ran);
     add(&m, text, "");
-    put_reason(reason, sizeof reason, r);
+    main_thread_text(reason, sizeof reason, &r->shared->main_thread, atomic_load(&r->records->loop.waits),
+                     atomic_load(&r->records->loop.waited_ns));
     add_remedies(&m, r, reason);
     message_print(MESSAGE_WARNING, m.part, m.count);
 }
@@ -290,7 +241,8 @@ void no_loop_print_option(const struct reporter *r, const char *ran) {
              "%.255s ran for %s: no wait came from %.255s (--loop), so hangs could not be seen",
              r->options->name, ran, r->options->loop);
     add(&m, text, "");
-    put_reason(reason, sizeof reason, r);
+    main_thread_text(reason, sizeof reason, &r->shared->main_thread, atomic_load(&r->records->loop.waits),
+                     atomic_load(&r->records->loop.waited_ns));
     put_caller(caller, sizeof caller, l);
     if (waited && caller[0] != '\0') {
         snprintf(text, sizeof text, "%s%s", reason, caller);

@@ -133,3 +133,17 @@ bool preload_path(char *path, size_t size, struct problem *why) {
     }
     return rc == 0;
 }
+
+bool preload_is_in(pid_t pid) {
+    char path[64], line[PATH_MAX + 128];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(path, "re");
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
+        found = strstr(line, "/" PRELOAD_FILE) != NULL;
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return found;
+}
