@@ -38,9 +38,14 @@ json_int_t groups_add_times(json_int_t a, json_int_t b) {
 static void add(json_t *row, json_t *summary) {
     json_int_t ns = number(summary, "duration_ns");
     json_int_t count = number(row, "count"), total = number(row, "total_ns"), max = number(row, "max_ns");
+    json_t *at_least = json_incref(json_object_get(ns > max ? summary : row, "at_least"));
     if (count == 0 || json_is_true(json_object_get(row, "brief")) ||
         !json_is_true(json_object_get(summary, "brief"))) {
         json_object_update(row, summary);
+    }
+    json_object_del(row, "at_least");
+    if (at_least != NULL) {
+        json_object_set_new(row, "at_least", at_least); /* is of the longest */
     }
     set_number(row, "count", count + 1);
     set_number(row, "total_ns", groups_add_times(total, ns));

@@ -66,6 +66,7 @@ static json_t *summary_of(const json_t *report, const char *path) {
     json_object_set(out, "kind", json_object_get(report, "kind"));
     json_object_set(out, "started_at", json_object_get(report, "started_at"));
     json_object_set(out, "duration_ns", json_object_get(report, "duration_ns"));
+    json_object_set(out, "at_least", json_object_get(report, "at_least"));
     json_object_set(out, "cause", json_object_get(json_object_get(report, "cause"), "kind"));
     json_object_set(out, "app", json_object_get(app, "name"));
     json_object_set(out, "pid", json_object_get(app, "pid"));

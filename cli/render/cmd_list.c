@@ -112,7 +112,7 @@ const struct command command_list = {
     .description =
         "A row says when the last of these hangs began, in which app, of which kind it is, how long the longest one "
         "lasted, why, how often it came, in which of the app's own functions, and how hangdog show calls its "
-        "report.\n\n"
+        "report. \"> 2.0 s\" is of a hang that had begun before the watch: hangdog attach found it.\n\n"
         "On a terminal long functions are shortened to the width, then apps. Elsewhere nothing is cut, there is no "
         "header, and times have their dates.\n\n",
     .environment = SYMBOLS_ENVIRONMENT,
@@ -148,17 +148,18 @@ static char *key_of_hang(const json_t *summary) {
 }
 
 static void add_row(struct table *t, const json_t *row, const struct summaries *s, bool terminal) {
-    char when[ROW_BYTES], longest[RENDER_DURATION_BYTES], count[24];
+    char when[ROW_BYTES], lasted[RENDER_DURATION_BYTES], longest[RENDER_DURATION_BYTES + 2], count[24];
     char *function = row_function(row), id[REPORT_ID_BYTES] = "";
     const char *file = base_name(json_text_or_null(row, "file"));
     snprintf(id, sizeof id, "%s", file != NULL ? file : ""); /* hangdog show looks for files */
+    snprintf(longest, sizeof longest, "%s%s", json_is_true(json_object_get(row, "at_least")) ? "> " : "",
+             render_duration(lasted, json_integer_value(json_object_get(row, "max_ns"))));
     snprintf(count, sizeof count, "%lld", (long long)json_integer_value(json_object_get(row, "count")));
-    table_add(t, (const char *const[]){
-                     row_when(when, json_text_or_null(row, "last_at"), !terminal),
-                     json_text_or_null(row, "app"), report_words_brief(json_text_or_null(row, "kind")),
-                     render_duration(longest, json_integer_value(json_object_get(row, "max_ns"))),
-                     json_text_or_null(row, "cause"), count, function,
-                     id + strlen(id) - summaries_id_end(s, id)});
+    table_add(t, (const char *const[]){row_when(when, json_text_or_null(row, "last_at"), !terminal),
+                                       json_text_or_null(row, "app"),
+                                       report_words_brief(json_text_or_null(row, "kind")), longest,
+                                       json_text_or_null(row, "cause"), count, function,
+                                       id + strlen(id) - summaries_id_end(s, id)});
     free(function);
 }
 

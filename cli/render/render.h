@@ -46,6 +46,8 @@ char *render_cause(const json_t *report);
 
 /* Of a hang whose end is not on record. */
 bool render_is_open(const json_t *report);
+/* "at least ", of a hang without its end or, in a watch from outside, its start; else empty. */
+const char *render_at_least(const json_t *report);
 
 /* "340 ms", "2.0 s", "3 min 12 s", "1 h 04 min": in `text`, which is returned. */
 #define RENDER_DURATION_BYTES 40

@@ -78,6 +78,8 @@ enum {
 /* The signal of a crash's report, NULL: it is of another kind. And what it means, as a line. */
 const char *render_crash_signal(const json_t *report);
 void render_crash_why(const struct page *p);
+/* The lines below a hang: notes on its start, its end and its samples. */
+void render_remarks(const struct page *p);
 bool render_is_cpu(const json_t *report);
 /* In a report of the CPU monitor: how much of the thread's time has no stack, and what shows it. */
 void render_cpu_unsampled(const struct page *p);

@@ -49,6 +49,21 @@ static void put_host(const struct page *p, FILE *out) {
     }
 }
 
+static void put_watch(const struct page *p, FILE *out) {
+    static const char *const said[][2] = {
+        {"exact", "turns are exact"},
+        {"exact-if-blocked", "turns are exact if the thread blocked before them"},
+        {"polled", "turns are as exact as the looks are near"}};
+    const json_t *watch = json_object_get(p->report, "watch");
+    const char *hook = value_text(watch, "hook"), *turns = value_text(watch, "turns");
+    fprintf(out, "from outside, by %s", hook != NULL ? hook : "?");
+    for (size_t i = 0; turns != NULL && i < sizeof said / sizeof said[0]; i++) {
+        if (strcmp(turns, said[i][0]) == 0) {
+            fprintf(out, "; %s", said[i][1]);
+        }
+    }
+}
+
 static void put_file(const struct page *p, FILE *out) {
     char word[4 * PATH_MAX];
     quote_word(word, sizeof word, p->options->file);
@@ -72,6 +87,9 @@ void render_run(const struct page *p) {
     render_heading(p, "Run");
     put_line(p, "  program ", put_app);
     put_line(p, "  host    ", put_host);
+    if (json_object_get(p->report, "watch") != NULL) {
+        put_line(p, "  watch   ", put_watch);
+    }
     if (p->options->file != NULL) {
         put_line(p, "  file    ", put_file);
     }

@@ -61,8 +61,8 @@ static void put_command(const struct printer *r, FILE *out, const char *words, c
 
 static void put_repeat(const struct printer *r, FILE *out, const json_t *report, const struct hang_row *row) {
     char lasted[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES];
-    fprintf(out, "%shangdog: same %s again: %s%s", r->colour ? MESSAGE_ALARM : "",
-            json_object_get(report, "pool") != NULL ? "pool stall" : "hang",
+    fprintf(out, "%shangdog: same %s again: %s%s%s", r->colour ? MESSAGE_ALARM : "",
+            json_object_get(report, "pool") != NULL ? "pool stall" : "hang", render_at_least(report),
             render_duration(lasted, json_integer_value(json_object_get(report, "duration_ns"))),
             row->function[0] != '\0' ? " in " : "");
     sanitize_print(out, row->function);
