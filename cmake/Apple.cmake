@@ -14,7 +14,7 @@ foreach(kind RUNTIME LIBRARY ARCHIVE)
 endforeach()
 
 hd_sources(core_sources src/*/*.c src/*/darwin/*.c src/*/arch/*.c src/*/macho/*.c)
-list(FILTER core_sources EXCLUDE REGEX "src/(recognise|trace)/")
+list(FILTER core_sources EXCLUDE REGEX "src/(recognise|trace|outside)/")
 add_library(hd_core OBJECT ${core_sources})
 target_include_directories(hd_core PUBLIC include src)
 # The marks: a frame pointer would be a fifth of their instructions, and nothing is called below them.

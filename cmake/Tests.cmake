@@ -141,7 +141,7 @@ function(hd_test_program target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src ${apple_stand_ins})
   target_link_libraries(${target} PRIVATE
     hd_test_support $<TARGET_NAME_IF_EXISTS:hd_collector> $<TARGET_NAME_IF_EXISTS:hd_uploader>
-    $<TARGET_NAME_IF_EXISTS:hd_cli> hd_recognise_static hd_macho hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
+    $<TARGET_NAME_IF_EXISTS:hd_cli> hd_outside hd_recognise_static hd_macho hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
 endfunction()
 
 # hd_room(variable source name): the room of a unit test: the one that its name begins with, or that has the header of its
@@ -196,7 +196,7 @@ target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka P
 
 # Not under an emulator. To the kernel each thread there is the emulator: its calls, its registers, its memory.
 set(not_emulated capture_alt_stack capture_frozen capture_mend capture_method capture_refused capture_short capture_signalled capture_unanswered
-  main_thread os_linux probe probe_children recognise_outside)
+  main_thread os_linux poll_hook probe probe_children recognise_outside)
 list(APPEND not_emulated record_copy short_name turn_capacity unwind_hostile) # assert times, or take minutes there
 list(APPEND not_emulated unwind_expression) # its expressions name registers by their numbers on x86-64
 list(APPEND not_emulated crash suspended) # of tests/darwin: process_vm_readv is missing there; tests/apple runs that code on arm64

@@ -94,7 +94,7 @@ struct hd_hook_way {
     int (*descriptor)(struct hd_hook *hook);
 };
 
-/* All ways of this build, best first; a row without a name ends them. */
+/* All ways of this build, best first; NULL ends them. */
 extern const struct hd_hook_way *const hd_hook_ways[];
 
 #endif

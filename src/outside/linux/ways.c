@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "outside/linux/ways.h"
 
-static const struct hd_hook_way none = {.name = ""};
+#include <stddef.h>
 
-const struct hd_hook_way *const hd_hook_ways[] = {&hd_looks_way, &none};
+const struct hd_hook_way *const hd_hook_ways[] = {&hd_looks_way, NULL};

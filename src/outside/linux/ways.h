@@ -7,6 +7,7 @@
 
 #include "outside/hook.h"
 
+/* Only looks. A long turn is certain only while the thread is blocked outside of the loop's wait. */
 extern const struct hd_hook_way hd_looks_way;
 
 #endif

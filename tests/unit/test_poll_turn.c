@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Turns as looks show them: what two looks prove, and what they do not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "outside/linux/poll_turn.h"
+
+#define MS HD_NS_PER_MS
+
+static struct hd_poll_turn turn;
+static struct hd_hook_turn ended;
+
+enum where {
+    RUNS,
+    WAITS,
+    BLOCKED
+};
+
+/* A look at `ms`; the thread has got a CPU `slices` times. */
+static bool look(uint64_t ms, enum where where, uint64_t slices) {
+    struct hd_poll_look l = {.at_ns = ms * MS,
+                             .waits = where == WAITS,
+                             .blocked = where != RUNS,
+                             .sched = {.cpu_ns = slices * MS, .slices = slices}};
+    return hd_poll_turn_look(&turn, &l, &ended);
+}
+
+static int begin(void **state) {
+    (void)state;
+    hd_poll_turn_init(&turn, 0);
+    assert_false(look(50, WAITS, 1));
+    assert_true(turn.shown.known && turn.shown.waits);
+    return 0;
+}
+
+static void a_block_without_a_switch_is_one_turn(void **state) {
+    (void)state;
+    assert_false(look(100, BLOCKED, 2));
+    assert_int_equal(turn.shown.since_ns, 100 * MS);
+    assert_int_equal(turn.shown.earlier_ns, 50 * MS); /* the look before saw it wait */
+    for (uint64_t ms = 150; ms <= 1000; ms += 50) {
+        assert_false(look(ms, BLOCKED, 2));
+    }
+    assert_false(turn.shown.waits);
+    assert_int_equal(turn.shown.since_ns, 100 * MS);
+    assert_int_equal(turn.shown.longest_ns, 900 * MS);
+    assert_true(look(1050, WAITS, 3));
+    assert_int_equal(ended.start_ns, 100 * MS);
+    assert_int_equal(ended.end_ns, 1050 * MS);
+    assert_true(turn.shown.waits);
+}
+
+static void a_thread_that_runs_is_only_busy(void **state) {
+    (void)state;
+    for (uint64_t ms = 100; ms <= 3000; ms += 50) {
+        assert_false(look(ms, RUNS, 2));
+        assert_int_equal(turn.shown.since_ns, ms * MS);
+    }
+    assert_false(look(3050, WAITS, 3));
+    assert_int_equal(turn.shown.longest_ns, 0);
+}
+
+static void another_block_is_another_turn(void **state) {
+    (void)state;
+    for (uint64_t ms = 100; ms <= 1000; ms += 50) {
+        assert_false(look(ms, BLOCKED, ms)); /* it has run since the look before, maybe through its wait */
+        assert_int_equal(turn.shown.since_ns, ms * MS);
+    }
+    assert_int_equal(turn.shown.earlier_ns, 950 * MS);
+}
+
+static void what_a_thread_does_before_its_first_wait_is_not_known(void **state) {
+    (void)state;
+    hd_poll_turn_init(&turn, 7);
+    assert_false(look(50, BLOCKED, 1));
+    assert_false(look(500, BLOCKED, 1));
+    assert_false(turn.shown.known);
+    assert_false(turn.shown.waits);
+    assert_int_equal(turn.shown.longest_ns, 0);
+    assert_false(look(550, WAITS, 2));
+    assert_true(turn.shown.known);
+}
+
+static void a_proof_makes_a_running_turn_long(void **state) {
+    (void)state;
+    struct hd_poll_look l = {.at_ns = 300 * MS, .sched = {.slices = 2}, .proven_ns = 150 * MS};
+    assert_false(hd_poll_turn_look(&turn, &l, &ended));
+    l.at_ns = 400 * MS;
+    assert_false(hd_poll_turn_look(&turn, &l, &ended));
+    assert_int_equal(turn.shown.since_ns, 150 * MS);
+    assert_int_equal(turn.shown.earlier_ns, 100 * MS);
+    assert_true(look(450, WAITS, 3));
+    assert_int_equal(ended.start_ns, 150 * MS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_block_without_a_switch_is_one_turn, begin),
+        cmocka_unit_test_setup(a_thread_that_runs_is_only_busy, begin),
+        cmocka_unit_test_setup(another_block_is_another_turn, begin),
+        cmocka_unit_test_setup(what_a_thread_does_before_its_first_wait_is_not_known, begin),
+        cmocka_unit_test_setup(a_proof_makes_a_running_turn_long, begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
