@@ -20,12 +20,10 @@ struct outside_followed {
     struct hd_hook_turn end; /* end_ns 0: the hook has not said when the turn ended */
     uint64_t earlier_ns;
     bool at_least;
-    bool tracked; /* the worker knows the turn */
-    bool blocked; /* at the newest sample */
-    uint64_t sampled_sched_ns;
+    bool tracked;          /* the worker knows the turn */
+    bool blocked;          /* at the newest sample */
     struct hd_sched sched; /* at the newest sample */
-    struct hd_sched first;
-    uint64_t first_ns;
+    uint64_t looked_ns;
     uint64_t samples;
 };
 
@@ -51,6 +49,7 @@ static bool follow(struct outside_thread *t, const struct hd_hook_thread *seen) 
     t->followed = f;
     f->earlier_ns = seen->earlier_ns;
     f->at_least = !seen->known;
+    f->looked_ns = hd_os_now_ns();
     f->target.capacity = HD_STACK_BYTES_MAX;
     (void)hd_target_open(&f->target, hd_thread_id_of((uint64_t)t->tid));
     w->way->suspect(w->hook, t->tid, true);
@@ -84,14 +83,14 @@ static void send_track(struct outside_thread *t, uint64_t now_ns) {
     if (reporting_watch(t) == NULL) {
         return;
     }
-    f->first_ns = now_ns;
-    bool known = hd_thread_clock_sched(&f->target.files, &f->first) == 0;
+    struct hd_sched sched;
+    bool known = hd_thread_clock_sched(&f->target.files, &sched) == 0;
     begin_message(t, &m, HD_MSG_TRACK);
     m.head.at_ns = f->turn.start_ns;
     m.head.duration_ns = hd_turn_state_age(&f->turn, now_ns);
     m.head.earlier_ns = f->earlier_ns;
     m.head.at_least = f->at_least;
-    m.head.thread_sched = (struct hd_message_sched){.known = known, .at_ns = now_ns, .sched = f->first};
+    m.head.thread_sched = (struct hd_message_sched){.known = known, .at_ns = now_ns, .sched = sched};
     f->tracked = true;
     reporting_send(t->process, &m);
 }
@@ -131,6 +130,9 @@ static void send_sample(struct outside_thread *t) {
     begin_message(t, &m, HD_MSG_SAMPLE);
     m.head.at_ns = m.capture.at_ns;
     reporting_send(t->process, &m);
+    if (t->certainty == HD_RECORD_NO_LOOP && !m.capture.same) {
+        reporting_find_loop(t, &m.capture);
+    }
 }
 
 static void send_open(struct outside_thread *t, uint64_t now_ns) {
@@ -183,11 +185,20 @@ static bool has_moved(struct outside_followed *f) {
     return f->blocked && hd_thread_clock_sched(&f->target.files, &now) == 0 && now.slices != f->sched.slices;
 }
 
-static uint64_t changed_ns(const struct outside_thread *t) {
-    const struct outside_reporting *r = t->process->reporting;
-    return r != NULL && t->slot != 0
-               ? atomic_load(&reporting_watch((struct outside_thread *)(uintptr_t)t)->worker.changed_ns)
-               : 0;
+static uint64_t changed_ns(struct outside_thread *t) {
+    return t->slot != 0 ? atomic_load(&reporting_watch(t)->worker.changed_ns) : 0;
+}
+
+/* Stores the end of the turn, if it has ended. The hook's event has the exact end. */
+static void find_end(const struct outside_followed *f, const struct hd_hook_thread *seen,
+                     struct hd_look *look) {
+    if (f->end.end_ns != 0 && f->end.end_ns >= f->turn.start_ns) {
+        look->ended_known = true;
+        look->ended_ns = f->end.end_ns;
+    } else if (seen->waits || seen->since_ns > f->turn.start_ns) {
+        look->ended_known = true;
+        look->ended_ns = seen->since_ns;
+    }
 }
 
 static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thread *seen, uint64_t now_ns) {
@@ -200,15 +211,27 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
     if (f->turn.phase == HD_TURN_IDLE) {
         return look;
     }
-    if (f->end.end_ns >= f->turn.start_ns && f->end.end_ns != 0) {
-        look.ended_known = true;
-        look.ended_ns = f->end.end_ns;
-    } else if (seen->waits) {
-        look.ended_known = true;
-        look.ended_ns = seen->since_ns;
-    }
+    find_end(f, seen, &look);
+    look.void_turn = t->left;
     look.moved = has_moved(f);
+    if (t->process->stopped) {
+        look.excluded_ns = now_ns - f->looked_ns;
+    }
     return look;
+}
+
+/* True: the thread's turn is long enough to be followed. A thread without a known loop is followed only if it
+ * is the main thread, and has not waited since the watch began: it may have hung already. */
+static bool is_long(const struct outside_thread *t, const struct hd_hook_thread *seen,
+                    const struct hd_limits *limits, uint64_t now_ns) {
+    uint64_t old_ns = OLD_INTERVALS * limits->interval_ns;
+    if (t->certainty == HD_RECORD_NO_LOOP) {
+        if (t->tid != t->process->live.pid || seen->known || t->recogniser != NULL) {
+            return false;
+        }
+        old_ns = limits->threshold_ns;
+    }
+    return !seen->waits && !t->left && now_ns >= seen->since_ns + old_ns;
 }
 
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
@@ -217,8 +240,7 @@ uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
     struct hd_hook_thread seen;
     w->way->read(w->hook, t->tid, &seen);
     if (t->followed == NULL) {
-        bool old = !seen.waits && now_ns >= seen.since_ns + OLD_INTERVALS * limits.interval_ns;
-        if (t->certainty == HD_RECORD_NO_LOOP || !old || !follow(t, &seen)) {
+        if (!is_long(t, &seen, &limits, now_ns) || !follow(t, &seen)) {
             return UINT64_MAX;
         }
     }
@@ -227,9 +249,14 @@ uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
     }
     struct hd_look look = look_at(t, &seen, now_ns);
     act(t, now_ns, hd_turn_state_step(&t->followed->turn, &look, &limits));
+    t->followed->looked_ns = now_ns;
     if (t->followed->turn.phase == HD_TURN_IDLE) {
         unfollow(t);
         return UINT64_MAX;
+    }
+    if (t->followed->turn.phase == HD_TURN_HANGING) {
+        const struct hd_turn_state *turn = &t->followed->turn;
+        reporting_duration(t, turn->start_ns, turn->excluded_ns, hd_turn_state_age(turn, now_ns));
     }
     return hd_turn_state_next_ns(&t->followed->turn, hd_os_now_ns(), limits.interval_ns, &limits);
 }

@@ -39,6 +39,7 @@ static void change(struct outside_thread *t, const struct outside_loop *found) {
 }
 
 static void take(struct outside_thread *t) {
+    struct hd_record *record = t->process->shown.record;
     struct outside_loop found;
     uint8_t before = t->certainty;
     outside_loop_read(t->recogniser, &found);
@@ -47,6 +48,10 @@ static void take(struct outside_thread *t) {
     }
     t->left = found.left || found.lost;
     t->has_evidence = found.has_evidence;
+    if (found.call_pc != 0 && found.certainty >= atomic_load(&record->loop.certainty)) {
+        atomic_store(&record->loop.call_pc, found.call_pc);
+        atomic_store(&record->loop.caller_pc, found.caller_pc);
+    }
     t->certainty = (uint8_t)found.certainty;
     if (t->certainty != before) {
         t->process->shown.loops += (before == HD_RECORD_NO_LOOP) - (t->certainty == HD_RECORD_NO_LOOP);

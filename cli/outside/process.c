@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/script_argument.h"
 #include "base/text.h"
@@ -16,6 +17,7 @@
 #include "cli/outside/reporting.h"
 #include "cli/outside/threads.h"
 #include "cli/settle/settle.h"
+#include "loop/loop.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
 #include "os/os.h"
@@ -98,6 +100,11 @@ static int begin(struct outside_process *p, struct problem *why) {
     if (!fill_options(p)) {
         error_set(why, "cannot attach to process %d: it is not wanted", p->live.pid);
         return -ECANCELED;
+    }
+    struct stat program;
+    if (fstatat(p->live.proc_fd, "exe", &program, 0) == 0) {
+        p->program_device = program.st_dev;
+        p->program_inode = program.st_ino;
     }
     atomic_store(&record->owner.pid, (uint32_t)p->live.pid);
     atomic_store(&record->status.attached, 2);
@@ -187,35 +194,62 @@ uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns) {
         }
         end_threads(p);
     }
+    p->stopped =
+        p->reporting != NULL && strchr("Tt", hd_proc_stat_read(p->live.proc_fd, "stat").state) != NULL;
     for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
         loops_look(t, now_ns);
-        uint64_t ns = t->certainty != HD_RECORD_NO_LOOP ? followed_look(t, now_ns) : UINT64_MAX;
+        uint64_t ns = followed_look(t, now_ns);
         next_ns = ns < next_ns ? ns : next_ns;
     }
     reporting_update(p);
     return next_ns;
 }
 
+/* The hook says how many turns there were, and how long the longest was. The others count as equally long. */
+static void add_turns(const struct hd_hook_thread *seen, uint64_t histogram[HD_TURN_HISTOGRAM]) {
+    if (seen->turns != 0) {
+        histogram[hd_turn_bucket(seen->longest_ns)]++;
+    }
+    if (seen->turns > 1 && seen->busy_ns >= seen->longest_ns) {
+        histogram[hd_turn_bucket((seen->busy_ns - seen->longest_ns) / (seen->turns - 1))] += seen->turns - 1;
+    }
+}
+
 static void sum_up(struct outside_process *p, uint64_t now_ns) {
     const struct watcher *w = p->watcher;
     struct hd_record *record = p->shown.record;
-    uint64_t busy_ns = 0, idle_ns = 0;
+    uint64_t busy_ns = 0, idle_ns = 0, histogram[HD_TURN_HISTOGRAM] = {0};
     for (const struct outside_thread *t = p->threads; t != NULL; t = t->next) {
         struct hd_hook_thread seen;
         if (t->certainty != HD_RECORD_NO_LOOP) {
             w->way->read(w->hook, t->tid, &seen);
             busy_ns += seen.busy_ns;
             idle_ns += now_ns - p->added_ns > seen.busy_ns ? now_ns - p->added_ns - seen.busy_ns : 0;
+            add_turns(&seen, histogram);
         }
+    }
+    for (unsigned i = HD_TURN_BUCKETS; i < HD_TURN_HISTOGRAM; i++) {
+        histogram[HD_TURN_BUCKETS - 1] += histogram[i];
+    }
+    for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
+        atomic_store(&record->turns.histogram[i], histogram[i]);
     }
     atomic_store(&record->turns.busy_ns, busy_ns);
     atomic_store(&record->turns.idle_ns, idle_ns);
     atomic_store(&record->status.alive_ns, now_ns);
 }
 
+/* True: the process runs another file than at the begin of the watch. */
+static bool runs_another(struct outside_process *p) {
+    struct stat now;
+    return fstatat(p->live.proc_fd, "exe", &now, 0) == 0 &&
+           (now.st_dev != p->program_device || now.st_ino != p->program_inode);
+}
+
 void outside_process_check(struct outside_process *p, uint64_t now_ns) {
     outside_threads_list(p);
     p->ended = !live_process_lives(&p->live);
+    p->replaced |= runs_another(p);
     if (!p->ended) {
         sum_up(p, now_ns);
     }

@@ -13,6 +13,7 @@
 #include "os/thread_list.h"
 #include "publish/publish.h"
 #include "publish/spool_failure.h"
+#include "recognise/known_functions.h"
 #include "worker/hang.h"
 #include "worker/state.h"
 #include "worker/worker.h"
@@ -315,6 +316,32 @@ void reporting_update(struct outside_process *p) {
     if (p->reporting != NULL && outside_reads(p) == 0) {
         hd_hang_update_all(p->reporting->worker);
         call_back_all(p);
+    }
+}
+
+void reporting_duration(const struct outside_thread *t, uint64_t start_ns, uint64_t excluded_ns,
+                        uint64_t duration_ns) {
+    const struct outside_process *p = t->process;
+    const struct hd_channel *channel = &p->reporting->run->channel;
+    struct hd_record *record = p->shown.record;
+    if (atomic_load(&channel->open_loop) + 1 == t->slot && atomic_load(&channel->open_start_ns) == start_ns) {
+        atomic_store(&record->open.since_ns, start_ns + excluded_ns);
+        atomic_store(&record->open.duration_ns, duration_ns);
+        atomic_store(&record->status.alive_ns, start_ns + excluded_ns + duration_ns);
+    }
+}
+
+void reporting_find_loop(struct outside_thread *t, const struct hd_capture *c) {
+    struct outside_process *p = t->process;
+    struct hd_stacks *stacks = &p->reporting->worker->stacks;
+    struct hd_functions known = {.count = 0};
+    struct hd_walk walk;
+    hd_stacks_unwind(stacks, c, &walk);
+    if (!t->has_evidence && outside_reads(p) == 0 &&
+        hd_known_loop_encloses(&known, &stacks->modules, stacks->frames, walk.count)) {
+        t->has_evidence = true;
+        store_certainty(t, hd_watch_at(&p->reporting->run->watches, t->slot - 1u));
+        atomic_store(&p->shown.record->loop.certainty, HD_RECORD_LOOP_LIKELY);
     }
 }
 

@@ -34,6 +34,13 @@ void reporting_send(struct outside_process *p, const struct reporting_message *m
 /* Writes the reports of open hangs that are due. */
 void reporting_update(struct outside_process *p);
 
+/* Stores the duration of an open hang in the record, for the end of the process. */
+void reporting_duration(const struct outside_thread *t, uint64_t start_ns, uint64_t excluded_ns,
+                        uint64_t duration_ns);
+/* The thread has not waited since the watch began. If a function that runs a loop is on its stack, that is
+ * evidence for a loop. */
+void reporting_find_loop(struct outside_thread *t, const struct hd_capture *c);
+
 /* The certainty of the thread's loop has changed, or its loop is another one. */
 void reporting_certainty(struct outside_thread *t);
 void reporting_void(struct outside_thread *t);

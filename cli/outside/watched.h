@@ -41,10 +41,12 @@ struct outside_process {
     struct outside_reporting *reporting; /* NULL: closed */
     struct outside_kept *kept;           /* of reporting.c; NULL: nothing yet */
     char app[HD_RECORD_STRING];
-    bool own_record;    /* the record is in memory of its own */
-    bool ended;         /* the process is not there any more */
-    bool replaced;      /* the process runs another program now (exec) */
-    bool stopped;       /* by a signal, at the newest look */
+    bool own_record; /* the record is in memory of its own */
+    bool ended;      /* the process is not there any more */
+    bool replaced;   /* the process runs another program now (exec) */
+    bool stopped;    /* by a signal, at the newest look */
+    dev_t program_device;
+    ino_t program_inode;
     uint64_t added_ns;  /* when the watch began */
     uint64_t listed_ns; /* when its threads were listed */
     uint64_t looked_ns; /* when its followed threads were looked at */

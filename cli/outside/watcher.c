@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "capture/capture.h"
 #include "cli/outside/followed.h"
@@ -94,6 +95,15 @@ static bool open_ways(struct watcher *w, struct problem *why) {
     return w->way != NULL;
 }
 
+/* Each process has two open files, and each thread may have some in a hook. */
+static void raise_limit(void) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 struct watcher *watcher_create(const struct watcher_options *options, struct problem *why) {
     struct watcher *w = calloc(1, sizeof *w);
     uint8_t *stack = malloc(HD_STACK_BYTES_MAX);
@@ -105,6 +115,7 @@ struct watcher *watcher_create(const struct watcher_options *options, struct pro
         error_set(why, "cannot watch a program that runs: %s", strerror(ENOMEM));
         return NULL;
     }
+    raise_limit();
     hd_os_clock_init();
     w->options = *options;
     w->stack = stack;
@@ -178,6 +189,17 @@ static void check_one(struct watcher *w, uint64_t now_ns) {
     }
 }
 
+/* The process runs another program now, which has a watch of its own. */
+static void replace(struct outside_process *p) {
+    struct watcher *w = p->watcher;
+    struct problem why;
+    pid_t pid = p->live.pid;
+    outside_process_end(p, true);
+    if (outside_process_add(w, pid, &why) != 0 && w->options.events.note != NULL) {
+        w->options.events.note(w->options.events.arg, NULL, why.text);
+    }
+}
+
 void watcher_step(struct watcher *w) {
     uint64_t now_ns = hd_os_now_ns();
     struct outside_process *next;
@@ -189,6 +211,8 @@ void watcher_step(struct watcher *w) {
         w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
         if (p->ended) {
             outside_process_end(p, false);
+        } else if (p->replaced) {
+            replace(p);
         }
     }
     check_one(w, now_ns);
