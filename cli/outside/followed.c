@@ -12,7 +12,7 @@
 #include "worker/threads.h"
 
 #define OLD_INTERVALS 2
-#define SAMPLE_NS (5 * HD_NS_PER_MS) /* how long a running thread may take to give its sample */
+#define SAMPLE_NS (20 * HD_NS_PER_MS) /* how long a running thread may take to give its sample */
 
 struct outside_followed {
     struct hd_turn_state turn;
@@ -220,8 +220,8 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
     return look;
 }
 
-/* True: the thread's turn is long enough to be followed. A thread without a known loop is followed only if it
- * is the main thread, and has not waited since the watch began: it may have hung already. */
+/* True: the thread's turn is long enough to be followed. Without a known loop only the main thread is
+ * followed, as long as it has not waited since the watch began. It may hang since before. */
 static bool is_long(const struct outside_thread *t, const struct hd_hook_thread *seen,
                     const struct hd_limits *limits, uint64_t now_ns) {
     uint64_t old_ns = OLD_INTERVALS * limits->interval_ns;
