@@ -64,6 +64,26 @@ static void put_watch(const struct page *p, FILE *out) {
     }
 }
 
+/* "nginx.service on web-3, container shop-web-1 (nginx:1.25)" */
+static void put_place(const struct page *p, FILE *out) {
+    const json_t *host = json_object_get(p->report, "host"), *of = json_object_get(host, "container");
+    const char *unit = value_text(host, "unit"), *name = value_text(host, "name");
+    const char *id = value_text(of, "id"), *known = value_text(of, "name"), *image = value_text(of, "image");
+    fprintf(out, "%s%s%s", unit != NULL ? unit : "", unit != NULL && name != NULL ? " on " : "",
+            name != NULL ? name : "");
+    const char *comma = unit != NULL || name != NULL ? ", " : "";
+    if (known != NULL) {
+        fprintf(out, "%scontainer %s", comma, known);
+    } else if (id != NULL) {
+        fprintf(out, "%scontainer %.12s", comma, id);
+    } else if (value_text(of, "pod") != NULL) {
+        fprintf(out, "%spod %s", comma, value_text(of, "pod"));
+    }
+    if (image != NULL) {
+        fprintf(out, " (%s)", image);
+    }
+}
+
 static void put_file(const struct page *p, FILE *out) {
     char word[4 * PATH_MAX];
     quote_word(word, sizeof word, p->options->file);
@@ -84,11 +104,16 @@ static void put_line(const struct page *p, const char *label, void (*put)(const 
 }
 
 void render_run(const struct page *p) {
+    const json_t *host = json_object_get(p->report, "host");
     render_heading(p, "Run");
     put_line(p, "  program ", put_app);
     put_line(p, "  host    ", put_host);
     if (json_object_get(p->report, "watch") != NULL) {
         put_line(p, "  watch   ", put_watch);
+    }
+    if (value_text(host, "name") != NULL || value_text(host, "unit") != NULL ||
+        json_object_get(host, "container") != NULL) {
+        put_line(p, "  place   ", put_place);
     }
     if (p->options->file != NULL) {
         put_line(p, "  file    ", put_file);

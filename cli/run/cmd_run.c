@@ -12,6 +12,7 @@
 #include "cli/base/shell_quote.h"
 #include "cli/base/signal_state.h"
 #include "cli/commands.h"
+#include "cli/outside/origin.h"
 #include "cli/reporter/json_file.h"
 #include "cli/reporter/reporter_process.h"
 #include "cli/run/exec_mode.h"
@@ -63,6 +64,10 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     to->threads = (uint32_t)o->threads.count;
     for (size_t i = 0; i < o->threads.count; i++) {
         snprintf(to->thread[i], sizeof to->thread[i], "%s", o->threads.text[i]);
+    }
+    outside_origin(getpid(), &to->origin);
+    if (o->without_paths) {
+        to->origin.host[0] = '\0';
     }
     snprintf(to->loop, sizeof to->loop, "%s", o->loop != NULL ? o->loop : "");
     hd_uuid_make(to->session, hd_os_wall_ns());

@@ -270,7 +270,7 @@ static int write_session(struct hd_record *c, uint64_t used_ns, const char *prev
                          .pid = (int)atomic_load(&c->owner.pid),
                          .started_wall_ns = c->options.started_wall_ns};
     memcpy(app.session, c->options.session, sizeof app.session);
-    struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    struct hd_host host = {.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), .origin = &c->options.origin};
     struct hd_report report = {.kind = HD_REPORT_SESSION,
                                .started_wall_ns = c->options.started_wall_ns,
                                .duration_ns = s.used_ns,

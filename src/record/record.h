@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "base/types.h"
+#include "record/origin.h"
 #include "record/outbox.h"
 
 #define HD_RECORD_MAGIC 0x48414e47444f4701ULL /* "HANGDOG", version 1 */
@@ -41,6 +42,7 @@ struct hd_record_options {
     char app_version[HD_APP_TEXT], environment[HD_APP_TEXT]; /* empty: not known */
     /* True: the user gave the program's name and version. Both apply to the program's children too. */
     bool app_named;
+    struct hd_origin origin; /* a program that links the library has none: its users did not agree to it */
     char spool[4 * HD_RECORD_STRING];
     /* The user names the program's loop by this text, MODULE[:FUNCTION]. Empty: the recogniser finds the
      * loop. */

@@ -10,6 +10,7 @@
 #include "cause/cause.h"
 #include "crash/crash.h"
 #include "image/modules.h"
+#include "record/origin.h"
 #include "report/call_tree.h"
 #include "script/script.h"
 #include "script/tasks.h"
@@ -28,6 +29,7 @@ struct hd_host {
     const char *os_version, *kernel, *model; /* NULL: left out */
     int cpus;
     uint64_t memory_bytes;
+    const struct hd_origin *origin; /* NULL: not known */
 };
 
 struct hd_timeline_entry {

@@ -8,12 +8,6 @@
 #include <signal.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-#define ARCH "x86_64"
-#elif defined(__aarch64__)
-#define ARCH "aarch64"
-#endif
-
 size_t hd_report_scratch_bytes(void) {
     return sizeof(struct hd_report_scratch);
 }
@@ -27,8 +21,7 @@ static bool is_set(const uint8_t id[HD_UUID_BYTES]) {
     return false;
 }
 
-/* Writes a text of a fixed size, which need not end with a NUL. An empty text is left out. */
-static void write_field(struct hd_json *j, const char *name, const char *s, size_t size) {
+void hd_writer_field(struct hd_json *j, const char *name, const char *s, size_t size) {
     size_t n = strnlen(s, size);
     if (n != 0) {
         hd_json_mem(j, name, s, n);
@@ -105,20 +98,6 @@ static void write_app(const struct hd_app *a, struct hd_json *j) {
     hd_json_end_object(j);
 }
 
-static void write_host(const struct hd_host *h, struct hd_json *j) {
-    hd_json_object(j, "host");
-    hd_json_str(j, "os", h->os != NULL ? h->os : "linux");
-    hd_json_str(j, "os_version", h->os_version);
-    hd_json_str(j, "kernel", h->kernel);
-    hd_json_str(j, "arch", ARCH);
-    hd_json_str(j, "model", h->model);
-    if (h->cpus > 0) {
-        hd_json_i64(j, "cpus", h->cpus);
-    }
-    write_nonzero(j, "memory_bytes", h->memory_bytes);
-    hd_json_end_object(j);
-}
-
 static void write_process(const struct hd_report *r, struct hd_json *j) {
     hd_json_object(j, "process");
     if (r->cpu_percent >= 0) {
@@ -156,7 +135,7 @@ static void write_party(const struct hd_party_seen *p, struct hd_json *j) {
     }
     hd_json_object(j, "party");
     hd_json_str(j, "role", hd_words_party(p->role));
-    write_field(j, "name", p->name, sizeof p->name);
+    hd_writer_field(j, "name", p->name, sizeof p->name);
     if (p->pid != 0) {
         hd_json_i64(j, "pid", p->pid);
     }
@@ -178,10 +157,10 @@ static void write_cause(const struct hd_cause *c, struct hd_json *j) {
     hd_json_object(j, "cause");
     hd_json_str(j, "kind", hd_words_cause(c->kind < HD_CAUSE_KINDS ? c->kind : HD_CAUSE_UNKNOWN));
     hd_json_fixed(j, "share", c->share < 0 ? 0 : c->share > 1 ? 1 : c->share, 4);
-    write_field(j, "detail", c->detail, sizeof c->detail);
+    hd_writer_field(j, "detail", c->detail, sizeof c->detail);
     hd_writer_syscall(j, c->syscall_nr);
-    write_field(j, "path", c->path, sizeof c->path);
-    write_field(j, "peer", c->peer, sizeof c->peer);
+    hd_writer_field(j, "path", c->path, sizeof c->path);
+    hd_writer_field(j, "peer", c->peer, sizeof c->peer);
     write_party(&c->party, j);
     if (c->child_pid != 0) {
         hd_json_i64(j, "child_pid", c->child_pid);
@@ -209,7 +188,7 @@ static void write_thread(const struct hd_report *r, struct hd_report_scratch *w,
     struct hd_json *j = &w->json;
     hd_json_object(j, NULL);
     hd_json_u64(j, "tid", t->thread.number);
-    write_field(j, "name", t->name, sizeof t->name);
+    hd_writer_field(j, "name", t->name, sizeof t->name);
     if (t->watched) {
         hd_json_bool(j, "watched", true);
     }
@@ -310,9 +289,9 @@ static void write_crash(const struct hd_report *r, struct hd_json *j) {
     hd_json_u64(j, "tid", c->thread.number);
     if (e != NULL && e->type[0] != 0) {
         hd_json_object(j, "exception");
-        write_field(j, "type", e->type, sizeof e->type);
+        hd_writer_field(j, "type", e->type, sizeof e->type);
         if (!r->without_paths) { /* the text may name a file or a person */
-            write_field(j, "what", e->what, sizeof e->what);
+            hd_writer_field(j, "what", e->what, sizeof e->what);
         }
         hd_json_end_object(j);
     }
@@ -350,7 +329,7 @@ int hd_report_write(const struct hd_report *r, struct hd_report_scratch *w, stru
     hd_json_object(j, NULL);
     write_head(r, j);
     write_app(r->app != NULL ? r->app : &no_app, j);
-    write_host(r->host != NULL ? r->host : &no_host, j);
+    hd_writer_host(r->host != NULL ? r->host : &no_host, j);
     hd_writer_watch(r, j);
     write_process(r, j);
     if (r->loop_name != NULL) {

@@ -50,6 +50,9 @@ void hd_writer_numbers(struct hd_json *j, const void *of, const struct hd_writer
 #define HD_WRITER_NUMBERS(j, of, table) hd_writer_numbers(j, of, table, sizeof(table) / sizeof(table)[0])
 /* Writes "watch" of a watch from outside. */
 void hd_writer_watch(const struct hd_report *r, struct hd_json *j);
+/* Writes a text of a fixed size, which need not end with a NUL. An empty text is left out. */
+void hd_writer_field(struct hd_json *j, const char *name, const char *s, size_t size);
+void hd_writer_host(const struct hd_host *h, struct hd_json *j);
 void hd_writer_session(const struct hd_session *s, struct hd_json *j);
 
 #endif

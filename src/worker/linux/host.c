@@ -143,4 +143,5 @@ void hd_host_fill_named(struct hd_program_facts *facts, const struct hd_run *run
     fill_app(facts, &run->settings, &run->record->options);
     fill_name(facts, &run->settings, &run->record->options, proc_fd);
     fill_build_id(&facts->app, modules);
+    facts->host.origin = &run->record->options.origin;
 }
