@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -201,13 +200,13 @@ static bool read_owner(const struct origin_folder *folder, uid_t *owner) {
     return true;
 }
 
-void outside_origin(pid_t pid, struct hd_origin *out) {
+void outside_origin(pid_t pid, bool with_host, struct hd_origin *out) {
     char text[FILE_BYTES];
     struct origin_folder folder;
     struct utsname system;
     uid_t owner;
     *out = (struct hd_origin){.host = ""};
-    if (uname(&system) == 0) {
+    if (with_host && uname(&system) == 0) {
         copy(out->host, sizeof out->host, system.nodename, strlen(system.nodename));
     }
     read_text(pid, "cgroup", text);

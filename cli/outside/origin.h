@@ -6,13 +6,14 @@
 #ifndef CLI_OUTSIDE_ORIGIN_H
 #define CLI_OUTSIDE_ORIGIN_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "record/origin.h"
 
-/* Reads the place of process `pid`. It costs two to five small files. */
-void outside_origin(pid_t pid, struct hd_origin *out);
+/* Reads the place of process `pid`. It costs two to five small files. `with_host`: false leaves out
+ * the host's name, for reports without paths. */
+void outside_origin(pid_t pid, bool with_host, struct hd_origin *out);
 
 /* The parts of it, for tests. */
 

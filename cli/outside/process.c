@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/outside/followed.h"
 #include "cli/outside/loops.h"
+#include "cli/outside/origin.h"
 #include "cli/outside/reads.h"
 #include "cli/outside/recognise_stacks.h"
 #include "cli/outside/reporting.h"
@@ -68,6 +69,7 @@ static bool fill_options(struct outside_process *p) {
     if (!o->app_named) {
         name_app(&p->live, o->app_name, sizeof o->app_name);
     }
+    outside_origin(p->live.pid, !o->without_paths, &o->origin);
     p->shown.app = o->app_name;
     p->shown.spool = o->spool;
     return from->events.choose == NULL || from->events.choose(from->events.arg, &p->shown, o);

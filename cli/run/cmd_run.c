@@ -65,10 +65,7 @@ static void fill_options(struct hd_record_options *to, const struct run_options 
     for (size_t i = 0; i < o->threads.count; i++) {
         snprintf(to->thread[i], sizeof to->thread[i], "%s", o->threads.text[i]);
     }
-    outside_origin(getpid(), &to->origin);
-    if (o->without_paths) {
-        to->origin.host[0] = '\0';
-    }
+    outside_origin(getpid(), !o->without_paths, &to->origin);
     snprintf(to->loop, sizeof to->loop, "%s", o->loop != NULL ? o->loop : "");
     hd_uuid_make(to->session, hd_os_wall_ns());
 }

@@ -190,9 +190,10 @@ static void a_process_has_a_place(void **state) {
     struct hd_origin out;
     char host[256];
     assert_int_equal(gethostname(host, sizeof host), 0);
-    outside_origin(getpid(), &out);
+    outside_origin(getpid(), true, &out);
     assert_string_equal(out.host, host);
-    outside_origin(INT32_MAX, &out);
+    outside_origin(INT32_MAX, false, &out);
+    assert_string_equal(out.host, "");
     assert_string_equal(out.unit, "");
     assert_string_equal(out.container_id, "");
 }
