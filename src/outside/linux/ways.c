@@ -3,4 +3,13 @@
 
 #include <stddef.h>
 
-const struct hd_hook_way *const hd_hook_ways[] = {&hd_looks_way, NULL};
+#include "outside/linux/bpf_hook.h"
+
+const struct hd_hook_way *const hd_hook_ways[] = {
+#ifdef HD_HAS_BPF
+    &hd_fentry_way,
+    &hd_switches_way,
+#endif
+    &hd_looks_way,
+    NULL,
+};
