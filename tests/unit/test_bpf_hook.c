@@ -31,7 +31,7 @@
 
 #include "os/os.h"
 #include "outside/hook.h"
-#include "outside/linux/bpf_hook_private.h"
+#include "outside/linux/bpf_state.h"
 
 #define LONG_NS (100 * HD_NS_PER_MS)
 #define HANG_NS (300 * HD_NS_PER_MS)

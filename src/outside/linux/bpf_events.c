@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "outside/linux/bpf_hook_private.h"
+#include "outside/linux/bpf_state.h"
 #include "waits.skel.h"
 
 void hd_bpf_events_ended(struct hd_hook *h, uint32_t slot) {
     h->events.thread_ended(h->events.arg, h->slots.owner[slot].tid, h->slots.slot[slot].ended_ns);
-    hd_bpf_hook_remove(h, slot);
+    hd_bpf_state_remove(h, slot);
 }
 
 static void report_sight(struct hd_hook *h, const struct hd_record_sight *r) {
@@ -54,7 +54,7 @@ void hd_bpf_events_seeds(struct hd_hook *h) {
 static void forget_process(struct hd_hook *h, pid_t pid) {
     for (uint32_t i = 0; i < h->slots.count; i++) {
         if (h->slots.owner[i].pid == pid) {
-            hd_bpf_hook_unwatch(h, h->slots.owner[i].tid);
+            hd_bpf_state_unwatch(h, h->slots.owner[i].tid);
         }
     }
 }

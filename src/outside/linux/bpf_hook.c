@@ -11,7 +11,7 @@
 #include "os/linux/proc_text.h"
 #include "os/os.h"
 #include "outside/linux/bpf_events.h"
-#include "outside/linux/bpf_hook_private.h"
+#include "outside/linux/bpf_state.h"
 #include "waits.skel.h"
 
 /* ---- open and close ----------------------------------------------------------------------------- */
@@ -104,23 +104,8 @@ static void seed(struct hd_slot *s, struct hd_slot_owner *o, const struct hd_pro
     o->seeded = true;
 }
 
-void hd_bpf_hook_remove(struct hd_hook *h, uint32_t slot) {
-    const struct hd_slot_owner *o = &h->slots.owner[slot];
-    h->suspects -= o->suspect;
-    h->new_seeds -= o->seed_is_new;
-    h->seeds -= o->seeded;
-    hd_slots_remove(&h->slots, slot);
-}
-
 static bool is_same_call(const struct hd_proc_syscall *a, const struct hd_proc_syscall *b) {
     return a->where == b->where && a->nr == b->nr && a->sp == b->sp && a->pc == b->pc;
-}
-
-void hd_bpf_hook_unwatch(struct hd_hook *h, pid_t tid) {
-    int slot = hd_slots_find(&h->slots, tid);
-    if (slot >= 0) {
-        hd_bpf_hook_remove(h, (uint32_t)slot);
-    }
 }
 
 static bool is_wait(const struct hd_proc_syscall *call) {
@@ -157,7 +142,7 @@ static int try_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
         rc = -EAGAIN;
     }
     if (rc < 0) {
-        hd_bpf_hook_remove(h, (uint32_t)slot);
+        hd_bpf_state_remove(h, (uint32_t)slot);
     }
     return rc;
 }
@@ -322,9 +307,9 @@ static int hook_descriptor(struct hd_hook *h) {
     return ring_buffer__epoll_fd(h->ring);
 }
 
-#define FUNCTIONS                                                                                  \
-    .close = hook_close, .watch = hook_watch, .unwatch = hd_bpf_hook_unwatch, .judge = hook_judge, \
-    .read = hook_read, .times = hook_times, .suspect = hook_suspect, .step = hook_step,            \
+#define FUNCTIONS                                                                                   \
+    .close = hook_close, .watch = hook_watch, .unwatch = hd_bpf_state_unwatch, .judge = hook_judge, \
+    .read = hook_read, .times = hook_times, .suspect = hook_suspect, .step = hook_step,             \
     .descriptor = hook_descriptor
 
 const struct hd_hook_way hd_fentry_way = {

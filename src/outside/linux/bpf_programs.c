@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "os/syscall_table.h"
-#include "outside/linux/bpf/waits.bpf.h"
+#include "outside/linux/bpf/slot.h"
 #include "waits.skel.h"
 
 #define INITIAL_NAMESPACE 0xEFFFFFFCU /* the kernel's PROC_PID_INIT_INO */

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/types.h"
-#include "outside/linux/bpf/waits.bpf.h"
+#include "outside/linux/bpf/slot.h"
 
 struct hd_slot_owner {
     pid_t pid, tid;

@@ -14,7 +14,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#include "waits.bpf.h"
+#include "slot.h"
 
 const char call_prefix[] = CALL_PREFIX; /* of the kernel's functions of calls */
 

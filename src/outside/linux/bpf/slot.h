@@ -3,8 +3,8 @@
  * The values that the BPF programs (waits.bpf.c) and the hook share. Each watched thread has a slot, which
  * the hook reads in mapped memory. One writer a member: the BPF programs run on the slot's own thread.
  */
-#ifndef HD_WAITS_BPF_H
-#define HD_WAITS_BPF_H
+#ifndef HD_SLOT_H
+#define HD_SLOT_H
 
 #include <linux/types.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory of a hook by BPF programs, for bpf_hook.c and bpf_events.c.
+ * The memory of a hook by BPF programs. On the hook's thread.
  */
-#ifndef HD_BPF_HOOK_PRIVATE_H
-#define HD_BPF_HOOK_PRIVATE_H
+#ifndef HD_BPF_STATE_H
+#define HD_BPF_STATE_H
 
 #include "outside/hook.h"
 #include "outside/linux/bpf_programs.h"
@@ -24,7 +24,7 @@ struct hd_hook {
 };
 
 /* Frees a thread's slot. */
-void hd_bpf_hook_remove(struct hd_hook *h, uint32_t slot);
-void hd_bpf_hook_unwatch(struct hd_hook *h, pid_t tid);
+void hd_bpf_state_remove(struct hd_hook *h, uint32_t slot);
+void hd_bpf_state_unwatch(struct hd_hook *h, pid_t tid);
 
 #endif
