@@ -11,6 +11,7 @@
 #include "base/script_argument.h"
 #include "base/text.h"
 #include "cli/outside/followed.h"
+#include "cli/outside/go_program.h"
 #include "cli/outside/loops.h"
 #include "cli/outside/origin.h"
 #include "cli/outside/reads.h"
@@ -155,6 +156,11 @@ int outside_process_add(struct watcher *w, pid_t pid, struct problem *why) {
     if (live_process_open(pid, &command, &p->live, why) != 0) {
         free(p);
         return -EACCES;
+    }
+    if (w->options.settings.loop[0] == '\0' && go_program_runs(&p->live, why)) {
+        live_process_close(&p->live);
+        free(p);
+        return -ENOTSUP;
     }
     int rc = begin(p, why);
     if (rc != 0) {
