@@ -46,6 +46,7 @@ int bench_truth(void);
 int bench_quiet(void);
 int bench_real_redis(void);
 int bench_real_node(void);
+int bench_attach(void);
 int bench_query(void); /* these: where the collector is built */
 int bench_ingest(void);
 int bench_grouping(void);

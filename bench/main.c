@@ -36,7 +36,7 @@ static const struct {
     {"mark", bench_mark},           {"turn", bench_turn},     {"pause", bench_pause},
     {"unwind", bench_unwind},       {"idle", bench_idle},     {"hang-cpu", bench_hang_cpu},
     {"truth", bench_truth},         {"quiet", bench_quiet},   {"real.redis", bench_real_redis},
-    {"real.node", bench_real_node},
+    {"real.node", bench_real_node}, {"attach", bench_attach},
 #ifdef BENCH_FLEET
     {"query", bench_query},         {"ingest", bench_ingest}, {"grouping", bench_grouping},
 #endif
@@ -166,7 +166,7 @@ static const char usage_text[] =
     "  --fast      shorter runs, to see that all works: not for the figures\n"
     "  --verbose   what a figure is made of, and each miss, on stderr\n"
     "\n"
-    "names: mark turn pause unwind idle hang-cpu truth quiet real query ingest grouping (all by default)\n"
+    "names: mark turn pause unwind idle hang-cpu truth quiet real attach query ingest grouping (all by default)\n"
     "exit status: 0 every target was met, 1 one was missed, 2 wrong usage, 3 one was not measured\n";
 
 static int usage(const char *what, const char *value) {
