@@ -24,7 +24,7 @@
 #define BATCH_SWITCHES 100
 #define BATCHES_MAX 500
 
-static int loop, asked, answered;
+static int loop, question, answered;
 
 static double now_ns(void) {
     struct timespec t;
@@ -60,9 +60,9 @@ static void take(int epoll, int fd) {
 static void *answer(void *unused) {
     int epoll = made(epoll_create1(EPOLL_CLOEXEC));
     (void)unused;
-    add(epoll, asked);
+    add(epoll, question);
     for (;;) {
-        take(epoll, asked);
+        take(epoll, question);
         pass(answered);
     }
     return NULL;
@@ -79,7 +79,7 @@ static double batch(const char *kind, int answers) {
         } else if (strcmp(kind, COSTS_CALL) == 0) {
             syscall(SYS_getppid);
         } else {
-            pass(asked);
+            pass(question);
             take(answers, answered);
         }
     }
@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
     }
     int answers = made(epoll_create1(EPOLL_CLOEXEC));
     loop = made(epoll_create1(EPOLL_CLOEXEC));
-    asked = made(eventfd(0, EFD_CLOEXEC));
+    question = made(eventfd(0, EFD_CLOEXEC));
     answered = made(eventfd(0, EFD_CLOEXEC));
     add(answers, answered);
     add(loop, STDIN_FILENO);

@@ -153,15 +153,17 @@ class Subject:
 class Requests(Subject):
     """One of tests/real/attached: requests come by its standard input (requests.h)."""
 
-    def __init__(self, name, argv, watched=False, tick_ms=TICK_MS, env=None, named=None):
+    def __init__(self, name, argv, watched=False, tick_ms=TICK_MS, env=None, named=None, traced=False):
         super().__init__(watched)
         self.name = name
         head, self.head = self.head, []
+        self.trace = os.path.join(self.folder, "calls")  # what strace writes
+        head += ["strace", "-f", "-s", "1", "-o", self.trace] if traced else []
         self._popen([*head, *[str(tick_ms) if word == TICK else word for word in argv]], stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE, env=env)
         self.output = []
         self._line()
-        if watched or named:
+        if watched or named or traced:
             self.pid = self._child(named or os.path.basename(argv[0])[:15])
         else:
             self.pid = self.process.pid
