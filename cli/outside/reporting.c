@@ -8,6 +8,7 @@
 
 #include "cause/pressure.h"
 #include "cli/live/module_tables.h"
+#include "cli/outside/numbers.h"
 #include "cli/outside/reads.h"
 #include "cli/outside/recognise.h"
 #include "os/thread_list.h"
@@ -97,6 +98,11 @@ static void open_probe(struct outside_process *p) {
     worker->own_thread = hd_thread_id_self();
     worker->probe =
         (struct hd_probe_context){.proc_fd = p->live.proc_fd, .mem_fd = p->live.mem_fd, .pid = p->live.pid};
+    if (p->live.own_pid != p->live.pid) {
+        worker->probe.thread_called = numbers_called;
+        worker->probe.thread_arg = p;
+        worker->stacks.numbers = (struct hd_thread_numbers){numbers_own, numbers_called, p};
+    }
     hd_probe_context_init_other(&worker->probe, &worker->stacks.modules, worker->own_thread,
                                 module_map_libc(&p->reporting->map));
     hd_pressure_init(&worker->probe);

@@ -35,7 +35,8 @@ static void capture_threads(struct hd_worker *worker, struct hd_turn *turn) {
     hd_threads_capture(threads, turn->loop.thread, owner);
     turn->threads.count = threads->count + threads->left_out;
     hd_threads_find_deadlock(threads, turn->loop.thread, &turn->threads);
-    hd_task_chain(&worker->stacks.scripts, hd_thread_id_tid(turn->loop.thread), &turn->task);
+    hd_task_chain(&worker->stacks.scripts, hd_stacks_own_tid(&worker->stacks, turn->loop.thread),
+                  &turn->task);
 }
 
 static void read_facts(const struct hd_worker *worker, const struct hd_turn *turn, struct hd_facts *facts) {

@@ -34,19 +34,19 @@ static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const 
 
 /* Reads the owner of Python's global lock or the joined thread, and whether a garbage collection runs. Both
  * may change while the thread's stack stays the same. */
-static void read_python(struct hd_scripts *scripts, hd_thread_id thread, struct hd_probe *e) {
-    int owner;
+static void read_python(struct hd_stacks *stacks, hd_thread_id thread, struct hd_probe *e) {
+    struct hd_scripts *scripts = &stacks->scripts;
+    int owner, tid = hd_stacks_own_tid(stacks, thread);
     if (e->evidence.kind == HD_EVIDENCE_LOCK) {
         struct hd_lock_seen *lock = &e->evidence.lock;
         lock->gil = lock->address != 0 && hd_scripts_is_gil(scripts, lock->address, &owner);
-        lock->owner = lock->gil ? hd_thread_id_of(owner) : lock->owner;
+        lock->owner = lock->gil ? hd_stacks_thread(stacks, owner) : lock->owner;
         if (!lock->gil && hd_thread_id_is_none(hd_evidence_awaited_thread(e))) {
-            lock->joined = hd_thread_id_of(hd_scripts_joined(scripts, hd_thread_id_tid(thread)));
+            lock->joined = hd_stacks_thread(stacks, hd_scripts_joined(scripts, tid));
         }
     }
     if (e->collector != HD_COLLECTOR_V8) {
-        e->collector =
-            hd_scripts_collects(scripts, hd_thread_id_tid(thread)) ? HD_COLLECTOR_PYTHON : HD_COLLECTOR_NONE;
+        e->collector = hd_scripts_collects(scripts, tid) ? HD_COLLECTOR_PYTHON : HD_COLLECTOR_NONE;
     }
 }
 
@@ -59,7 +59,7 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
     if (hd_scripts_in_v8_collector(&worker->stacks.scripts, frames, count)) {
         now->probe.collector = HD_COLLECTOR_V8;
     }
-    read_python(&worker->stacks.scripts, turn->loop.thread, &now->probe);
+    read_python(&worker->stacks, turn->loop.thread, &now->probe);
 }
 
 /* Handles a sample with the same stack as the sample before. Reads again what may have changed: the owner of
@@ -67,7 +67,7 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
 static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                             struct hd_sample *now) {
     hd_tree_again(&turn->samples.tree, now->leaf, c->at_ns);
-    read_python(&worker->stacks.scripts, turn->loop.thread, &now->probe);
+    read_python(&worker->stacks, turn->loop.thread, &now->probe);
     hd_probe_read_again(&worker->probe, turn->loop.thread, c, turn->times.start_ns, &now->probe);
 }
 

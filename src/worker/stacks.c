@@ -47,7 +47,7 @@ uint32_t hd_stacks_read(struct hd_stacks *s, hd_thread_id thread, const struct h
         hd_stacks_check_modules(s, true);
     }
     hd_stacks_unwind(s, c, walk);
-    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(thread),
+    const struct hd_script_stack stack = {.tid = hd_stacks_own_tid(s, thread),
                                           .cut_at = walk->cut != 0 ? HD_FRAMES_MAX / 2 : 0,
                                           .bytes = c->stack,
                                           .address = c->stack_addr,

@@ -10,7 +10,16 @@
 #include "turn/turn.h"
 #include "unwind/unwind.h"
 
+/* In a PID namespace of its own, a process has other numbers for its threads than Hangdog has. */
+struct hd_thread_numbers {
+    /* NULL: both have the same numbers. `own`: from Hangdog's number to the process's. `called`: back. */
+    int (*own)(void *arg, int tid);
+    int (*called)(void *arg, int tid);
+    void *arg;
+};
+
 struct hd_stacks {
+    struct hd_thread_numbers numbers;
     struct hd_modules modules;
     uint64_t modules_checked_ns;
     struct hd_unwinder *unwinder;
@@ -31,6 +40,17 @@ uint32_t hd_stacks_read(struct hd_stacks *s, hd_thread_id thread, const struct h
 /* Drops modules that the program has unloaded, because another module may have their addresses by now. If
  * `keep` is true, does not drop the data of those modules, because frames of a call tree need the data. */
 void hd_stacks_check_modules(struct hd_stacks *s, bool keep);
+
+/* Returns the number that the process itself has for the thread, as its scripts know it; and the thread that
+ * has such a number. */
+static inline int hd_stacks_own_tid(const struct hd_stacks *s, hd_thread_id thread) {
+    int tid = hd_thread_id_tid(thread);
+    return s->numbers.own != NULL ? s->numbers.own(s->numbers.arg, tid) : tid;
+}
+static inline hd_thread_id hd_stacks_thread(const struct hd_stacks *s, int own_tid) {
+    bool other = s->numbers.called != NULL && own_tid != 0;
+    return hd_thread_id_of((uint64_t)(other ? s->numbers.called(s->numbers.arg, own_tid) : own_tid));
+}
 
 /* Returns why the unwinding ended (enum hd_stop). If the unwinding reached the end of a truncated copy of the
  * stack, returns HD_STOP_LIMIT. */

@@ -90,7 +90,7 @@ static void read_path(struct hd_threads *t, struct hd_thread_record *r, const st
 static uint32_t expand_scripts(struct hd_threads *t, const struct hd_thread_record *r,
                                const struct hd_capture *c, const struct hd_walk *walk, uint32_t room) {
     uint32_t walk_max = least(room, FRAMES_PER_THREAD);
-    const struct hd_script_stack stack = {.tid = hd_thread_id_tid(r->thread),
+    const struct hd_script_stack stack = {.tid = hd_stacks_own_tid(t->stacks, r->thread),
                                           .cut_at = walk->cut != 0 ? walk_max - walk_max / 2 : 0,
                                           .bytes = t->stack,
                                           .address = c->stack_addr,
@@ -121,7 +121,7 @@ static void read_stack(struct hd_threads *t, struct hd_thread_record *r, const s
 
 static void read_running_script(struct hd_threads *t, struct hd_thread_record *r) {
     uint32_t max = least(HD_THREAD_FRAMES_MAX - t->frames_used, FRAMES_PER_THREAD);
-    int tid = hd_thread_id_tid(r->thread);
+    int tid = hd_stacks_own_tid(t->stacks, r->thread);
     uint32_t count = max < 2 ? 0 : hd_scripts_running(&t->stacks->scripts, tid, t->stacks->frames, max);
     if (count != 0) {
         store_frames(t, r, count);
@@ -132,12 +132,23 @@ static void read_running_script(struct hd_threads *t, struct hd_thread_record *r
 
 /* ---- a thread without a stack ----------------------------------------------------------------- */
 
+/* Reads the CPU time of a thread of another process, which has no clock here. */
+static bool read_sched_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
+    struct hd_target target = {0};
+    struct hd_sched now = {0};
+    bool read = hd_target_open(&target, thread) == 0 && hd_thread_clock_sched(&target.files, &now) == 0 &&
+                hd_sched_known(&now);
+    hd_target_close(&target);
+    out->cpu_ns = now.cpu_ns;
+    return read;
+}
+
 /* Reads the thread's CPU clock. The worker cannot use the thread's scheduling statistics instead, because
  * Linux updates them only at a tick of the kernel. False: the thread has ended. */
 static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
-        if (hd_os.thread_cpu_clock(thread.number, &out->cpu_ns) != 0) {
+        if (hd_os.thread_cpu_clock(thread.number, &out->cpu_ns) != 0 && !read_sched_cpu(thread, out)) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
@@ -250,7 +261,7 @@ static void name_python_threads(struct hd_threads *t, hd_thread_id watched) {
     while (hd_scripts_next_thread(&t->stacks->scripts, &at, &tid, name, sizeof name)) {
         for (uint32_t i = 0; i < t->count; i++) {
             struct hd_thread_record *r = &t->thread[i];
-            if (hd_thread_id_tid(r->thread) == tid && !hd_thread_id_equal(r->thread, watched) &&
+            if (hd_stacks_own_tid(t->stacks, r->thread) == tid && !hd_thread_id_equal(r->thread, watched) &&
                 strncmp(r->name, program, sizeof program) == 0) {
                 memcpy(r->name, name, sizeof name);
             }
