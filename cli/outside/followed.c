@@ -31,10 +31,21 @@ static const struct hd_record_options *options_of(const struct outside_thread *t
     return &t->process->shown.record->options;
 }
 
-static struct hd_limits limits_of(const struct outside_thread *t) {
+/* A turn is followed from its earliest start on, and becomes a hang by its latest. */
+static struct hd_limits limits_of(const struct outside_thread *t, uint64_t earlier_ns) {
     const struct hd_record_options *o = options_of(t);
-    return (struct hd_limits){
-        .interval_ns = o->interval_ns, .sample_ns = o->interval_ns, .threshold_ns = o->threshold_ns};
+    return (struct hd_limits){.interval_ns = o->interval_ns,
+                              .sample_ns = o->interval_ns,
+                              .threshold_ns = o->threshold_ns + earlier_ns};
+}
+
+static uint64_t earliest_start(const struct hd_hook_thread *seen) {
+    return seen->since_ns - (seen->earlier_ns < seen->since_ns ? seen->earlier_ns : 0);
+}
+
+/* How long the turn has lasted for certain. */
+static uint64_t certain_ns(const struct outside_followed *f, uint64_t age_ns) {
+    return age_ns > f->earlier_ns ? age_ns - f->earlier_ns : 0;
 }
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
@@ -71,7 +82,7 @@ static void begin_message(const struct outside_thread *t, struct reporting_messa
     const struct outside_followed *f = t->followed;
     reporting_begin(t, m);
     m->head.type = (uint8_t)type;
-    m->head.threshold_ns = f->turn.threshold_ns;
+    m->head.threshold_ns = options_of(t)->threshold_ns;
     m->head.start_ticks = f->turn.start_ticks;
     m->head.excluded_ns = f->turn.excluded_ns;
     m->head.cost.captures.samples = f->samples;
@@ -88,7 +99,6 @@ static void send_track(struct outside_thread *t, uint64_t now_ns) {
     begin_message(t, &m, HD_MSG_TRACK);
     m.head.at_ns = f->turn.start_ns;
     m.head.duration_ns = hd_turn_state_age(&f->turn, now_ns);
-    m.head.earlier_ns = f->earlier_ns;
     m.head.at_least = f->at_least;
     m.head.thread_sched = (struct hd_message_sched){.known = known, .at_ns = now_ns, .sched = sched};
     f->tracked = true;
@@ -139,22 +149,26 @@ static void send_open(struct outside_thread *t, uint64_t now_ns) {
     struct reporting_message m;
     begin_message(t, &m, HD_MSG_OPEN);
     m.head.at_ns = now_ns;
-    m.head.duration_ns = hd_turn_state_age(&t->followed->turn, now_ns);
+    m.head.earlier_ns = t->followed->earlier_ns;
+    m.head.duration_ns = certain_ns(t->followed, hd_turn_state_age(&t->followed->turn, now_ns));
     reporting_send(t->process, &m);
 }
 
 static void send_end(struct outside_thread *t, unsigned actions) {
     struct outside_followed *f = t->followed;
     struct reporting_message m;
+    f->earlier_ns = f->end.end_ns != 0 ? f->end.earlier_ns : f->earlier_ns;
+    uint64_t duration_ns = certain_ns(f, f->turn.duration_ns);
     if (!f->tracked) {
         if ((actions & HD_ACT_END) != 0 && t->certainty == HD_RECORD_LOOP_CERTAIN) {
-            hd_record_add_unreported(t->process->shown.record, f->turn.duration_ns);
+            hd_record_add_unreported(t->process->shown.record, duration_ns);
         }
         return;
     }
     begin_message(t, &m, (actions & HD_ACT_END) != 0 ? HD_MSG_END : HD_MSG_FORGET);
     m.head.at_ns = f->turn.end_ns;
-    m.head.duration_ns = f->turn.duration_ns;
+    m.head.earlier_ns = f->earlier_ns;
+    m.head.duration_ns = duration_ns;
     struct hd_sched sched;
     if (outside_reads(t->process) == 0 && hd_thread_clock_sched(&f->target.files, &sched) == 0) {
         m.head.thread_sched = (struct hd_message_sched){.known = true, .sched = sched};
@@ -195,9 +209,9 @@ static void find_end(const struct outside_followed *f, const struct hd_hook_thre
     if (f->end.end_ns != 0 && f->end.end_ns >= f->turn.start_ns) {
         look->ended_known = true;
         look->ended_ns = f->end.end_ns;
-    } else if (seen->waits || seen->since_ns > f->turn.start_ns) {
+    } else if (seen->waits || earliest_start(seen) > f->turn.start_ns) {
         look->ended_known = true;
-        look->ended_ns = seen->since_ns;
+        look->ended_ns = earliest_start(seen);
     }
 }
 
@@ -205,13 +219,16 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
     struct outside_followed *f = t->followed;
     struct hd_look look = {.now_ns = now_ns,
                            .running = !seen->waits,
-                           .start_ns = seen->since_ns,
-                           .start_ticks = seen->since_ns,
+                           .start_ns = earliest_start(seen),
+                           .start_ticks = earliest_start(seen),
                            .changed_ns = changed_ns(t)};
     if (f->turn.phase == HD_TURN_IDLE) {
         return look;
     }
     find_end(f, seen, &look);
+    if (!look.ended_known) {
+        f->earlier_ns = seen->earlier_ns;
+    }
     look.void_turn = t->left;
     look.moved = has_moved(f);
     if (t->process->stopped) {
@@ -231,14 +248,14 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
         }
         old_ns = limits->threshold_ns;
     }
-    return !seen->waits && !t->left && now_ns >= seen->since_ns + old_ns;
+    return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns;
 }
 
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
     struct watcher *w = t->process->watcher;
-    struct hd_limits limits = limits_of(t);
     struct hd_hook_thread seen;
     w->way->read(w->hook, t->tid, &seen);
+    struct hd_limits limits = limits_of(t, seen.earlier_ns);
     if (t->followed == NULL) {
         if (!is_long(t, &seen, &limits, now_ns) || !follow(t, &seen)) {
             return UINT64_MAX;
@@ -256,7 +273,8 @@ uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
     }
     if (t->followed->turn.phase == HD_TURN_HANGING) {
         const struct hd_turn_state *turn = &t->followed->turn;
-        reporting_duration(t, turn->start_ns, turn->excluded_ns, hd_turn_state_age(turn, now_ns));
+        reporting_duration(t, turn->start_ns + t->followed->earlier_ns, turn->excluded_ns,
+                           certain_ns(t->followed, hd_turn_state_age(turn, now_ns)));
     }
     return hd_turn_state_next_ns(&t->followed->turn, hd_os_now_ns(), limits.interval_ns, &limits);
 }
@@ -276,7 +294,7 @@ void followed_void(struct outside_thread *t, uint64_t now_ns) {
     if (t->followed == NULL) {
         return;
     }
-    struct hd_limits limits = limits_of(t);
+    struct hd_limits limits = limits_of(t, t->followed->earlier_ns);
     struct hd_look look = {.now_ns = now_ns, .void_turn = true};
     act(t, now_ns, hd_turn_state_step(&t->followed->turn, &look, &limits));
     unfollow(t);
@@ -286,7 +304,7 @@ void followed_end(struct outside_thread *t, uint64_t ended_ns) {
     if (t->followed == NULL) {
         return;
     }
-    struct hd_limits limits = limits_of(t);
+    struct hd_limits limits = limits_of(t, t->followed->earlier_ns);
     struct hd_look look = {.now_ns = hd_os_now_ns(), .ended_known = true, .ended_ns = ended_ns};
     act(t, look.now_ns, hd_turn_state_step(&t->followed->turn, &look, &limits));
     unfollow(t);

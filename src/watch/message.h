@@ -80,8 +80,10 @@ struct hd_message {
     /* how long the turn has lasted; set in TRACK and OPEN messages, and in the message of the turn's end */
     uint64_t duration_ns;
     uint64_t excluded_ns, threshold_ns;
-    uint64_t earlier_ns; /* by how much the turn may have started earlier; set in a TRACK message */
-    bool at_least;       /* true: the turn had started already when the watch began; set in a TRACK message */
+    /* By how much the turn may have started earlier; set in OPEN messages and in that of the turn's end. A
+     * TRACK message has the earliest start, and what is not certain is taken off later. */
+    uint64_t earlier_ns;
+    bool at_least; /* true: the turn had started already when the watch began; set in a TRACK message */
     uint64_t process_cpu_ns; /* CPU time of the process when the turn had lasted duration_ns; 0: not known */
     /* The scheduling statistics of the loop's thread. In a TRACK message they are from the monitor's first
      * look at the turn. In END, FRAME and FORGET messages they are from the turn's end. */

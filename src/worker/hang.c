@@ -52,7 +52,18 @@ static void publish(struct hd_worker *worker, struct hd_turn *turn, bool complet
 
 /* ---- its start -------------------------------------------------------------------------------- */
 
+/* The turn starts as late as it may have started. */
+static void take_start(struct hd_turn *turn, uint64_t earlier_ns) {
+    struct hd_turn_times *times = &turn->times;
+    uint64_t later_ns = earlier_ns - times->earlier_ns; /* wraps round if the start becomes earlier */
+    times->start_ns += later_ns;
+    times->start_wall_ns += later_ns;
+    turn->samples.age_ns -= turn->samples.age_ns > later_ns || later_ns > INT64_MAX ? later_ns : 0;
+    times->earlier_ns = earlier_ns;
+}
+
 static void take_message(struct hd_turn *turn, const struct hd_message *msg) {
+    take_start(turn, msg->earlier_ns);
     turn->times.duration_ns = msg->duration_ns;
     turn->times.process_cpu_ns = msg->process_cpu_ns;
     turn->times.excluded_ns = msg->excluded_ns;

@@ -55,7 +55,6 @@ struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *r
     turn->times.start_ns = msg->at_ns;
     turn->times.start_wall_ns = hd_os_wall_ns() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
     turn->times.threshold_ns = msg->threshold_ns;
-    turn->times.earlier_ns = msg->earlier_ns;
     turn->times.at_least = msg->at_least;
     turn->samples.first = (struct hd_turn_first){
         .known = msg->thread_sched.known, .at_ns = msg->thread_sched.at_ns, .sched = msg->thread_sched.sched};
