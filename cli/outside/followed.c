@@ -7,6 +7,7 @@
 #include "capture/capture.h"
 #include "cli/live/sampled.h"
 #include "cli/outside/reads.h"
+#include "cli/outside/recognise.h"
 #include "cli/outside/reporting.h"
 #include "detect/turn_state.h"
 #include "worker/threads.h"
@@ -46,6 +47,14 @@ static uint64_t earliest_start(const struct hd_hook_thread *seen) {
 /* How long the turn has lasted for certain. */
 static uint64_t certain_ns(const struct outside_followed *f, uint64_t age_ns) {
     return age_ns > f->earlier_ns ? age_ns - f->earlier_ns : 0;
+}
+
+/* True: the thread waits for its turn in the loop of a pool. */
+static bool is_parked(const struct outside_thread *t, uint64_t turn_ns) {
+    const struct watcher *w = t->process->watcher;
+    const struct outside_source source = {
+        .stacks = w->stacks, .process = &t->process->live, .tid = t->tid, .way = w->way, .hook = w->hook};
+    return t->recogniser != NULL && outside_is_parked(t->recogniser, &source, turn_ns);
 }
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
@@ -229,7 +238,7 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
     if (!look.ended_known) {
         f->earlier_ns = seen->earlier_ns;
     }
-    look.void_turn = t->left;
+    look.void_turn = t->left || (f->turn.phase != HD_TURN_HANGING && is_parked(t, seen->since_ns));
     look.moved = has_moved(f);
     if (t->process->stopped) {
         look.excluded_ns = now_ns - f->looked_ns;
@@ -248,7 +257,8 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
         }
         old_ns = limits->threshold_ns;
     }
-    return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns;
+    return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns &&
+           !is_parked(t, seen->since_ns);
 }
 
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
@@ -285,7 +295,8 @@ void followed_turn(struct outside_thread *t, const struct hd_hook_turn *turn) {
         return;
     }
     const uint64_t duration_ns = turn->end_ns - turn->start_ns;
-    if (t->certainty == HD_RECORD_LOOP_CERTAIN && duration_ns >= options_of(t)->threshold_ns) {
+    bool parked = t->recogniser != NULL && outside_was_parked(t->recogniser, turn);
+    if (!parked && t->certainty == HD_RECORD_LOOP_CERTAIN && duration_ns >= options_of(t)->threshold_ns) {
         hd_record_add_unreported(t->process->shown.record, duration_ns);
     }
 }

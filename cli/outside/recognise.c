@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/outside/recognise_rule.h"
+#include "cli/outside/recognise_private.h"
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "os/thread_list.h"
@@ -25,33 +25,6 @@
 #define SOON_NS (40 * HD_NS_PER_MS)
 #define ACCEPTS 2u             /* a thread that has waited so often in one accept is a server */
 #define POOL "tokio-runtime-w" /* a pool's threads, by the name that the kernel truncates */
-/* A thread that waits for its turn in the loop has up to so many frames more than in the loop's wait. */
-#define SAME_TURN_FRAMES 4
-
-/* The waits of one kind. */
-struct known_wait {
-    bool used;
-    bool pending; /* its stack is not read yet */
-    bool blocks;
-    uint8_t verdict; /* as the hook has it */
-    int32_t nr;
-    uint64_t pc, sp, object;
-    struct hd_wait_descriptors descriptors;
-    struct hd_wait_seen seen;
-    uint64_t counted_waits, counted_ns;
-};
-
-struct outside_recogniser {
-    struct outside_rule rule;
-    struct known_wait *kind; /* by the hook's numbers */
-    uint32_t kinds;
-    bool pool;             /* a thread of a pool whose threads take turns in one loop */
-    bool closed;           /* the last judgement found that the program had left the loop */
-    bool left, again_soon; /* the program has left the loop; it may have */
-    bool waited;           /* at the last judgement the thread was in the loop's wait */
-    uint64_t parked_sp;    /* its stack pointer when another thread served the loop; 0: not seen */
-    uint64_t began_ns, judged_ns, turns, order;
-};
 
 struct outside_recogniser *outside_recogniser_create(const char *option) {
     struct outside_recogniser *r = calloc(1, sizeof *r);
@@ -355,41 +328,4 @@ void outside_loop_read(const struct outside_recogniser *r, struct outside_loop *
     }
     out->call_pc = best != NULL ? best->seen.stack.call_pc : 0;
     out->caller_pc = best != NULL ? best->seen.stack.caller_pc : 0;
-}
-
-/* ---- a blocked thread --------------------------------------------------------------------------- */
-
-/* The epoll instance that the blocked thread may wait to use. -1: none. */
-static int32_t epoll_at(const struct outside_recogniser *r, uint32_t depth) {
-    for (uint32_t i = 0; i < r->kinds; i++) {
-        const struct known_wait *known = &r->kind[i];
-        if (known->used && !known->pending && known->descriptors.epoll &&
-            depth <= known->seen.at.depth + SAME_TURN_FRAMES && known->verdict != HD_WAIT_BUSY) {
-            return known->descriptors.fd[0];
-        }
-    }
-    return -1;
-}
-
-void outside_blocked(struct outside_recogniser *r, struct hd_blocked *how) {
-    const struct hd_call_site at = {.sp = how->sp, .depth = how->depth};
-    struct hd_judge j;
-    if (how->in_turn && !how->served) {
-        how->epoll = epoll_at(r, how->depth);
-        how->parked = r->pool && how->epoll >= 0 && (r->parked_sp == 0 || r->parked_sp == how->sp);
-        return;
-    }
-    if (r->pool) {
-        r->parked_sp = how->served ? how->sp : r->parked_sp;
-        return;
-    }
-    outside_rule_open(&r->rule, &j);
-    if (!hd_judge_by_option(&j)) {
-        if (how->served) {
-            hd_rule_idles_outside(&j.rule);
-        } else {
-            hd_rule_blocked_at(&j.rule, &at);
-        }
-    }
-    outside_rule_close(&r->rule, &j);
 }

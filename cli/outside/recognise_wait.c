@@ -45,6 +45,10 @@ bool outside_wait_is_known(int32_t nr) {
     return arguments_of(nr) != NONE;
 }
 
+bool outside_wait_is_epoll(int32_t nr) {
+    return arguments_of(nr) == EPOLL;
+}
+
 /* The copy of the stack is of the wait; the memory may have changed since. */
 static bool read_memory(const struct outside_wait *w, uint64_t address, void *to, size_t bytes) {
     uint64_t at = address - w->stack_addr;

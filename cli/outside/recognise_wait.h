@@ -23,6 +23,7 @@ struct outside_wait {
 
 /* True: the call is one that a loop may wait in. */
 bool outside_wait_is_known(int32_t nr);
+bool outside_wait_is_epoll(int32_t nr);
 
 /* Finds the descriptors in the arguments and the memory of the wait. `object`: as a hook's sight has it.
  * False: they cannot be read. */

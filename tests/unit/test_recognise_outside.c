@@ -14,6 +14,7 @@
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,9 +26,11 @@
 
 #include "cli/outside/recognise.h"
 #include "cli/outside/recognise_listens.h"
+#include "cli/outside/recognise_parked.h"
 #include "os/os.h"
 
 #define UNTIL_NS (10 * HD_NS_PER_S)
+#define POOL_EPOLL 99
 
 /* ---- the child ---------------------------------------------------------------------------------- */
 
@@ -73,6 +76,24 @@ static void child_with_a_listener(void) {
             block_for_a_reply();
         }
     }
+}
+
+static void *wait_for_events(void *epoll) {
+    run_loop(*(int *)epoll);
+    return NULL;
+}
+
+/* One thread of a pool waits for the instance, and a lock blocks the other. */
+static void child_with_a_pool(void) {
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    pthread_t serves;
+    if (dup2(epoll, POOL_EPOLL) != POOL_EPOLL ||
+        pthread_create(&serves, NULL, wait_for_events, &(int){POOL_EPOLL}) != 0) {
+        _exit(1);
+    }
+    pthread_mutex_lock(&turn);
+    pthread_mutex_lock(&turn);
 }
 
 static void child_without_a_loop(void) {
@@ -279,6 +300,21 @@ static void a_wait_that_was_over_is_read_when_the_thread_waits_again(void **stat
     leave(pid);
 }
 
+static void a_thread_of_a_pool_is_parked_while_another_serves_the_loop(void **state) {
+    (void)state;
+    pid_t pid = start_child(child_with_a_pool);
+    struct outside_parked k = {.turn_ns = 0}, other = k;
+    uint64_t until_ns = hd_os_now_ns() + UNTIL_NS;
+    watch(pid, "");
+    while (!outside_parked_now(&k, &process, pid, POOL_EPOLL, 7)) {
+        assert_true(hd_os_now_ns() < until_ns);
+        hd_os_nap(HD_NS_PER_MS);
+    }
+    assert_int_equal(k.turn_ns, 7);
+    assert_false(outside_parked_now(&other, &process, pid, POOL_EPOLL + 1, 7));
+    leave(pid);
+}
+
 static void hostile_arguments_are_no_wait(void **state) {
     (void)state;
     pid_t pid = start_child(child_with_a_loop);
@@ -328,6 +364,7 @@ int main(void) {
         cmocka_unit_test_setup(a_child_that_only_reads_a_pipe_has_no_loop, start),
         cmocka_unit_test_setup(the_option_decides_in_place_of_the_rule, start),
         cmocka_unit_test_setup(a_wait_that_was_over_is_read_when_the_thread_waits_again, start),
+        cmocka_unit_test_setup(a_thread_of_a_pool_is_parked_while_another_serves_the_loop, start),
         cmocka_unit_test_setup(hostile_arguments_are_no_wait, start),
         cmocka_unit_test(the_kernels_tables_show_sockets_that_listen),
     };
