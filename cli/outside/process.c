@@ -25,6 +25,9 @@
 #include "os/os.h"
 #include "record/uuid.h"
 
+#define CHECK_NS (1 * HD_NS_PER_S)
+#define RARE_NS (20 * HD_NS_PER_S)
+
 static const struct live_command command = {"attach", "attach to"};
 
 /* ---- its begin -------------------------------------------------------------------------------- */
@@ -179,35 +182,38 @@ static void end_threads(struct outside_process *p) {
         next = t->next;
         if (t->ended_ns != 0) {
             followed_end(t, t->ended_ns);
+            reporting_settle(t);
             outside_thread_remove(t);
         }
     }
 }
 
-/* True: a thread has ended. Then the process may have, too. */
-static bool has_ended_thread(const struct outside_process *p) {
-    const struct outside_thread *t = p->threads;
-    while (t != NULL && t->ended_ns == 0) {
-        t = t->next;
+/* A thread without a loop is followed only if it is the main thread (followed_look). A certain loop rarely
+ * changes, and a program may have thousands. */
+static uint64_t look_at(struct outside_thread *t, uint64_t now_ns) {
+    if (t->recogniser != NULL && (t->followed != NULL || now_ns >= t->loops_ns)) {
+        loops_look(t, now_ns);
+        t->loops_ns = now_ns + (t->certainty == HD_RECORD_LOOP_CERTAIN ? RARE_NS : CHECK_NS);
     }
-    return t != NULL;
+    bool may_hang = t->certainty != HD_RECORD_NO_LOOP || t->tid == t->process->live.pid;
+    return may_hang ? followed_look(t, now_ns) : UINT64_MAX;
 }
 
 uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns) {
     uint64_t next_ns = UINT64_MAX;
-    if (has_ended_thread(p)) {
-        if (!live_process_lives(&p->live)) {
-            p->ended = true;
-            return next_ns;
-        }
-        end_threads(p);
-    }
+    bool has_ended = false;
     p->stopped =
         p->reporting != NULL && strchr("Tt", hd_proc_stat_read(p->live.proc_fd, "stat").state) != NULL;
     for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
-        loops_look(t, now_ns);
-        uint64_t ns = followed_look(t, now_ns);
+        has_ended |= t->ended_ns != 0;
+        uint64_t ns = t->ended_ns == 0 ? look_at(t, now_ns) : UINT64_MAX;
         next_ns = ns < next_ns ? ns : next_ns;
+    }
+    if (has_ended) { /* the process may have, too */
+        p->ended = !live_process_lives(&p->live);
+        if (!p->ended) {
+            end_threads(p);
+        }
     }
     reporting_update(p);
     return next_ns;
@@ -274,6 +280,9 @@ void outside_process_end(struct outside_process *p, bool lives) {
     }
     if (lives) {
         sum_up(p, hd_os_now_ns());
+    }
+    for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
+        reporting_settle(t);
     }
     reporting_close(p, true);
     p->shown.left = lives;

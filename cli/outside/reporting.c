@@ -371,3 +371,21 @@ void reporting_void(struct outside_thread *t) {
         hd_publish_void(&p->reporting->worker->publisher, w->index, w->generation);
     }
 }
+
+void reporting_settle(struct outside_thread *t) {
+    struct outside_process *p = t->process;
+    if (p->reporting == NULL || t->slot == 0 || t->certainty >= HD_RECORD_LOOP_LIKELY || t->has_evidence) {
+        return;
+    }
+    struct hd_worker *worker = p->reporting->worker;
+    const struct hd_watch *w = hd_watch_at(&p->reporting->run->watches, t->slot - 1u);
+    struct hd_turn *turn = hd_turns_find(&worker->turns, w->index, w->generation);
+    if (turn != NULL && turn->report.opened) {
+        hd_publish_withdraw(&worker->publisher, turn);
+    }
+    if (turn != NULL) {
+        hd_turn_free(turn);
+    }
+    hd_publish_void(&worker->publisher, w->index, w->generation);
+    call_back_all(p);
+}

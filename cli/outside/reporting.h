@@ -44,5 +44,8 @@ void reporting_find_loop(struct outside_thread *t, const struct hd_capture *c);
 /* The certainty of the thread's loop has changed, or its loop is another one. */
 void reporting_certainty(struct outside_thread *t);
 void reporting_void(struct outside_thread *t);
+/* The thread or its watch ends. If it is doubtful that the thread has a loop, its deferred reports are
+ * withdrawn, and the open report is. */
+void reporting_settle(struct outside_thread *t);
 
 #endif

@@ -39,6 +39,7 @@ struct outside_thread *outside_thread_add(struct outside_process *p, pid_t tid) 
     *t = (struct outside_thread){.process = p, .tid = tid, .next = p->threads, .chain = *bucket};
     p->threads = *bucket = t;
     p->thread_count++;
+    w->threads++;
     return t;
 }
 
@@ -52,6 +53,7 @@ static void take_out(struct outside_thread *t) {
     }
     *at = t->next;
     t->process->thread_count--;
+    t->process->watcher->threads--;
 }
 
 void outside_thread_remove(struct outside_thread *t) {

@@ -29,6 +29,7 @@ struct outside_thread {
     bool left;         /* the program has left the loop: the running turn is no hang */
     uint64_t changes;  /* how often another wait has become the loop's own */
     uint64_t ended_ns; /* when the thread ended; 0: it lives */
+    uint64_t loops_ns; /* when the recogniser is to look again */
 };
 
 struct outside_process {
@@ -40,16 +41,14 @@ struct outside_process {
     unsigned thread_count;
     struct outside_reporting *reporting; /* NULL: closed */
     struct outside_kept *kept;           /* of reporting.c; NULL: nothing yet */
-    char app[HD_RECORD_STRING];
-    bool own_record; /* the record is in memory of its own */
-    bool ended;      /* the process is not there any more */
-    bool replaced;   /* the process runs another program now (exec) */
-    bool stopped;    /* by a signal, at the newest look */
+    bool own_record;                     /* the record is in memory of its own */
+    bool ended;                          /* the process is not there any more */
+    bool replaced;                       /* the process runs another program now (exec) */
+    bool stopped;                        /* by a signal, at the newest look */
     dev_t program_device;
     ino_t program_inode;
     uint64_t added_ns;  /* when the watch began */
     uint64_t listed_ns; /* when its threads were listed */
-    uint64_t looked_ns; /* when its followed threads were looked at */
 };
 
 #define OUTSIDE_BUCKETS 1024u
@@ -64,8 +63,9 @@ struct watcher {
     struct outside_thread *bucket[OUTSIDE_BUCKETS];
     struct outside_process *reads; /* reads.h; NULL: none */
     uint8_t *stack;                /* for one capture */
-    uint64_t next_ns, listed_ns;
-    bool removed; /* a process has gone in this step */
+    uint64_t next_ns, checked_ns;
+    unsigned threads; /* of all processes */
+    unsigned steps;
 };
 
 #endif

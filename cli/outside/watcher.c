@@ -16,6 +16,9 @@
 #include "os/os.h"
 
 #define LIST_NS (1 * HD_NS_PER_S) /* a process's threads are listed at most once in this time */
+/* more are looked at half as often, and listed more rarely: these costs are the watcher's budget */
+#define MANY_THREADS 256u
+#define MANY_LIST_NS (200 * HD_NS_PER_MS) /* between two processes' lists */
 
 /* ---- what the hook says ----------------------------------------------------------------------- */
 
@@ -181,11 +184,15 @@ const struct watched_process *watcher_next(const struct watcher *w, const struct
 /* Lists the threads of one process, and checks that it lives. Each process has its turn. */
 static void check_one(struct watcher *w, uint64_t now_ns) {
     struct outside_process *oldest = w->processes;
+    if (w->threads > MANY_THREADS && now_ns < w->checked_ns + MANY_LIST_NS) {
+        return;
+    }
     for (struct outside_process *p = w->processes; p != NULL; p = p->next) {
         oldest = p->listed_ns < oldest->listed_ns ? p : oldest;
     }
     if (oldest != NULL && now_ns >= oldest->listed_ns + LIST_NS) {
         outside_process_check(oldest, now_ns);
+        w->checked_ns = now_ns;
     }
 }
 
@@ -200,14 +207,22 @@ static void replace(struct outside_process *p) {
     }
 }
 
+/* Of many processes half are looked at in a step, and those with a long turn always. */
+static bool is_due(const struct outside_process *p, unsigned number) {
+    const struct watcher *w = p->watcher;
+    return w->threads <= MANY_THREADS || p->reporting != NULL || (number + w->steps) % 2 == 0;
+}
+
 void watcher_step(struct watcher *w) {
     uint64_t now_ns = hd_os_now_ns();
     struct outside_process *next;
     w->way->step(w->hook, now_ns);
     w->next_ns = now_ns + w->options.settings.interval_ns;
+    unsigned number = 0;
+    w->steps++;
     for (struct outside_process *p = w->processes; p != NULL; p = next) {
         next = p->next;
-        uint64_t next_ns = outside_process_look(p, hd_os_now_ns());
+        uint64_t next_ns = is_due(p, number++) ? outside_process_look(p, hd_os_now_ns()) : UINT64_MAX;
         w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
         if (p->ended) {
             outside_process_end(p, false);
