@@ -23,7 +23,7 @@
 #define LOOP_LINES_MAX 8 /* of so many processes the line is not worth its space */
 #define SAMPLED_MAX 16   /* processes whose main threads are sampled while no loop is known */
 #define LOOK_NS (200 * HD_NS_PER_MS)
-#define HINT_NS (10 * HD_NS_PER_S)
+#define HINT_NS (5 * HD_NS_PER_S)
 
 /* The spool of some of the processes. */
 struct attach_view {
@@ -115,7 +115,7 @@ static void print_loop(struct attach_reporter *r, struct watched_entry *e) {
     struct loop_place place;
     e->loop_printed = true;
     loop_line_read(&r->printer, &place, e->pid, atomic_load(&e->call_pc), atomic_load(&e->caller_pc));
-    loop_line_add(&r->printer, e->name, e->pid, &place);
+    loop_line_add(&r->printer, e->options.app_name, e->pid, &place);
 }
 
 /* No loop is seen for a while: the person may wait for a hang that lasts already. */
@@ -124,8 +124,9 @@ static void print_hint(struct attach_reporter *r, struct watched_entry *e) {
     e->hint_printed = true;
     main_thread_text(reason, sizeof reason, &e->main_thread, atomic_load(&e->waits),
                      atomic_load(&e->waited_ns));
-    snprintf(text, sizeof text, "no event loop of %s[%d] seen so far: %s; all stacks now:", e->name,
-             (int)e->pid, reason);
+    snprintf(text, sizeof text,
+             "no event loop of %.100s[%d] seen so far: %s; all stacks now:", e->options.app_name, (int)e->pid,
+             reason);
     snprintf(command, sizeof command, "%s dump %d", shell_own_command(), (int)e->pid);
     add_line(r, MESSAGE_DIM, text, command);
 }
@@ -136,9 +137,9 @@ static uint64_t step_entry(struct attach_reporter *r, struct watched_entry *e, b
         return UINT64_MAX;
     }
     if (atomic_load(&e->noted) && !e->note_printed) {
-        char text[WATCHED_NOTE_BYTES + 128];
+        char text[WATCHED_NOTE_BYTES + 192];
         e->note_printed = true;
-        snprintf(text, sizeof text, "%s[%d]: %s", e->name, (int)e->pid, e->note);
+        snprintf(text, sizeof text, "%.100s[%d]: %s", e->options.app_name, (int)e->pid, e->note);
         add_line(r, MESSAGE_WARNING, text, NULL);
     }
     if (loop) {

@@ -57,10 +57,22 @@ static void put_head(char *to, size_t size, const struct watched_list *l, const 
     char time[RENDER_DURATION_BYTES];
     render_duration(time, (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0));
     if (s->processes == 1) {
-        snprintf(to, size, "watched %s[%d] for %s%s", e->name, (int)e->pid, time,
+        snprintf(to, size, "watched %.100s[%d] for %s%s", e->options.app_name, (int)e->pid, time,
                  atomic_load(&e->left) ? "" : ", until it ended");
     } else {
         snprintf(to, size, "watched %u processes for %s", s->processes + atomic_load(&l->more), time);
+    }
+}
+
+/* " (29%)" of the time of one process; of several, " in 2 processes": their times overlap. */
+static void put_share(char *to, size_t size, const struct watched_list *l, const struct sums *s) {
+    const struct watched_entry *e = &l->entry[0];
+    uint64_t time_ns = atomic_load(&e->ended_ns) - e->since_ns;
+    to[0] = '\0';
+    if (s->processes == 1 && s->hang_ns <= time_ns) {
+        snprintf(to, size, " (%.0f%%)", time_ns > 0 ? 100.0 * (double)s->hang_ns / (double)time_ns : 0.0);
+    } else if (s->with_hangs > 1) {
+        snprintf(to, size, " in %u processes", s->with_hangs);
     }
 }
 
@@ -111,14 +123,12 @@ static void print_no_loop(const struct attach_result *r, const char *head) {
 
 static void print_hangs(const struct attach_result *r, const struct sums *s, const char *head) {
     const struct hang_table *table = &r->printer->shared->table;
-    char lost[RENDER_DURATION_BYTES], where[48] = "", stalls[96], without[128], text[TEXT_BYTES];
-    if (s->with_hangs > 1) {
-        snprintf(where, sizeof where, " in %u processes", s->with_hangs);
-    }
+    char lost[RENDER_DURATION_BYTES], share[48], stalls[96], without[128], text[TEXT_BYTES];
+    put_share(share, sizeof share, r->list, s);
     put_stalls(stalls, sizeof stalls, r, s, "and");
     put_without(without, sizeof without, s);
-    snprintf(text, sizeof text, "%s: %" PRIu64 " hang%s%s, %s lost%s%s%s", head, s->hangs,
-             cli_plural((int64_t)s->hangs, "", "s"), where, render_duration(lost, (int64_t)s->hang_ns),
+    snprintf(text, sizeof text, "%s: %" PRIu64 " hang%s, %s lost%s%s%s%s", head, s->hangs,
+             cli_plural((int64_t)s->hangs, "", "s"), render_duration(lost, (int64_t)s->hang_ns), share,
              table->rows == 0 ? ", without a report" : "", stalls, without);
     message_print(MESSAGE_BOLD, &(struct message_part){text, NULL}, 1);
     if (table->rows > 0) {

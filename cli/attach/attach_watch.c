@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include "cli/attach/process_identity.h"
+#include "cli/base/message.h"
 #include "cli/base/shell_quote.h"
 #include "cli/live/process.h"
 #include "cli/run/preload_path.h"
@@ -132,8 +133,10 @@ static void fill_settings(struct hd_record_options *to, const struct run_options
 static int sum_up_start(struct attach_watch *w, struct problem *why) {
     unsigned watched = watcher_count(w->watcher);
     if (w->skipped > 0 && watched > 0 && !w->options->run.quiet) {
-        fprintf(stderr, "hangdog: %u of %u processes are not watched; the first: %s\n", w->skipped,
-                watched + w->skipped, w->first_skipped.text);
+        char text[512];
+        snprintf(text, sizeof text, "%u of %u processes are not watched; the first: %.300s", w->skipped,
+                 watched + w->skipped, w->first_skipped.text);
+        message_print(MESSAGE_WARNING, &(struct message_part){text, NULL}, 1);
     }
     if (watched == 0 && w->skipped > 0) {
         *why = w->first_skipped;

@@ -54,30 +54,30 @@ static bool end_requested(void *arg) {
     return again;
 }
 
-/* On a terminal: what is watched, and how to end. */
+/* On a terminal: what is watched, and how to end. A way that is not exact has a command that allows more. */
 static void print_start(const struct attach *a) {
     const struct hd_hook_way *way = watcher_way(a->watch.watcher);
     const struct watched_list *l = a->reports.list;
+    const char *first = a->options.run.program[0];
     uint32_t count = atomic_load(&l->count);
-    char text[512], what[160], command[256] = "";
-    if (a->options.run.quiet || isatty(STDERR_FILENO) == 0 || way == NULL) {
+    char text[512], what[160], command[256];
+    bool root = geteuid() == 0,
+         exact = way == NULL || way->turns == HD_TURNS_EXACT || (root && way->turns != HD_TURNS_POLLED);
+    if (a->options.run.quiet || isatty(STDERR_FILENO) == 0) {
         return;
     }
     if (count == 1) {
-        snprintf(what, sizeof what, "%.100s[%d]", l->entry[0].name, (int)l->entry[0].pid);
+        snprintf(what, sizeof what, "%.100s[%d]", l->entry[0].options.app_name, (int)l->entry[0].pid);
     } else {
         snprintf(what, sizeof what, "%u processes", count + atomic_load(&l->more));
     }
-    bool weak = way->turns == HD_TURNS_POLLED || geteuid() != 0;
-    if (weak && geteuid() != 0) {
-        snprintf(command, sizeof command, "sudo %s attach ...", shell_own_command());
-    }
-    snprintf(text, sizeof text, "attached to %s, Ctrl-C ends%s%s%s", what, weak ? "; by " : "",
-             weak ? way->name : "",
-             !weak                ? ""
-             : command[0] != '\0' ? "; as root times are exact:"
-                                  : "");
-    message_print(MESSAGE_DIM, &(struct message_part){text, command[0] != '\0' ? command : NULL}, 1);
+    snprintf(command, sizeof command, root ? "%s doctor" : "sudo %s attach %.100s", shell_own_command(),
+             first != NULL ? first : "...");
+    snprintf(text, sizeof text, "attached to %s, Ctrl-C ends%s", what,
+             exact  ? ""
+             : root ? "; its times are less exact here, and this says why:"
+                    : "; as root its times are more exact:");
+    message_print(MESSAGE_DIM, &(struct message_part){text, exact ? NULL : command}, 1);
 }
 
 /* True: stdout was a pipe, and its reader has gone. */
@@ -106,6 +106,13 @@ static void follow(struct attach *a) {
     }
 }
 
+/* The terminal shows Ctrl-C as "^C": the next line takes its place. */
+static void return_carriage(void) {
+    if (isatty(STDOUT_FILENO) != 0) {
+        (void)output_write_to(STDOUT_FILENO, "\r", 1);
+    }
+}
+
 static bool hurries(void *arg) {
     return end_requested(arg);
 }
@@ -128,6 +135,7 @@ static int watch(struct attach *a) {
     reporter_start(&a->reporter, &a->reports.printer, attach_reporter_run, &a->reports);
     follow(a);
     attach_watch_end(&a->watch);
+    return_carriage();
     reporter_finish(&a->reporter);
     reporter_wait(&a->reporter, a->signal_fd, hurries, a);
     if (!a->reporter.done && output_has_space() && !reader_has_gone()) {

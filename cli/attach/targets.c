@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/proc.h"
@@ -117,6 +118,15 @@ static bool has_name(const struct targets *t, int pid) {
     return false;
 }
 
+/* True: the process runs this program, as a runner or an agent does. */
+static bool is_hangdog(int pid) {
+    struct stat own, its;
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    return stat("/proc/self/exe", &own) == 0 && stat(path, &its) == 0 && own.st_ino == its.st_ino &&
+           own.st_dev == its.st_dev;
+}
+
 /* This process, one that it started (a symbolizer, a command of --on-hang), or the one that started it. */
 static bool is_own(int pid) {
     for (int at = pid, steps = 0; at > 1 && steps < 4; steps++) {
@@ -125,7 +135,7 @@ static bool is_own(int pid) {
         }
         at = (int)proc_number(at, "PPid:", 10);
     }
-    return pid == getppid();
+    return pid == getppid() || is_hangdog(pid);
 }
 
 static bool is_meant(const struct targets *t, int pid) {

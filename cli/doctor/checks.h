@@ -35,6 +35,9 @@ void checks_print(FILE *to, const struct checks *c, bool quiet);
  * folder. */
 void system_checks_run(struct checks *c, const char *spool);
 
+/* checks_attach.c: checks how `hangdog attach` learns of waits here. */
+void attach_checks_run(struct checks *c);
+
 /* checks_target.c: checks a program with its arguments, without starting it, and a running process. */
 void target_checks_program(struct checks *c, char *const *words);
 void target_checks_process(struct checks *c, pid_t pid);

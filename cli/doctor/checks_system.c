@@ -283,6 +283,7 @@ void system_checks_run(struct checks *c, const char *spool) {
     check_spool(c, spool);
     check_proc(c);
     check_dump(c);
+    attach_checks_run(c);
     check_seccomp(c);
     check_names(c);
 }

@@ -175,9 +175,12 @@ void target_checks_process(struct checks *c, pid_t pid) {
     if (preload_is_in(pid)) {
         checks_add(c, "watch", CHECK_OK, NULL, "hangdog run watches it");
     } else if (!program_can_be_watched(path, &why)) {
-        checks_add(c, "watch", CHECK_WARN, why.command, "it cannot be watched: %s", why.text);
+        bool outside = strcmp(why.command, PROGRAM_ATTACH) == 0;
+        snprintf(fix, sizeof fix, "hangdog attach %d", (int)pid);
+        checks_add(c, "watch", CHECK_WARN, outside ? fix : why.command, "it cannot be watched%s: %s",
+                   outside ? " but from outside" : "", why.text);
     } else {
-        snprintf(fix, sizeof fix, "hangdog run -- %s", base_name(file));
+        snprintf(fix, sizeof fix, "hangdog attach %d", (int)pid);
         checks_add(c, "watch", CHECK_WARN, fix, "it is not watched: its hangs are not recorded");
     }
     check_names(c, path, base_name(file), pid);

@@ -149,12 +149,14 @@ static bool elf_loads(const struct hd_elf_file *f, const char *path, const char 
     bool is_loader = strcmp(base_name(path), base_name(own)) == 0 || is_same_file(f->fd, own);
     if (loader[0] == '\0' && !is_loader) {
         error_set(why, "%s is statically linked, so no library can be preloaded", it);
+        error_try(why, PROGRAM_ATTACH);
         return false;
     }
     if (loader[0] != '\0' && strcmp(base_name(loader), base_name(own)) != 0) {
         bool musl = strncmp(base_name(loader), "ld-musl", strlen("ld-musl")) == 0;
         error_set(why, "%s uses %s%.500s%s", it, musl ? "musl" : "another C library (", musl ? "" : loader,
                   musl ? "" : ")");
+        error_try(why, PROGRAM_ATTACH);
         return false;
     }
     if (!is_new_enough(f->fd, loader)) {

@@ -23,6 +23,9 @@ bool program_executed(const char *program, char path[PATH_MAX]);
  * file that is missing or unreadable: the run will show the error. */
 bool program_can_be_watched(const char *program, struct problem *why);
 
+/* The command in `why` where only a watch from outside is possible. PID stands for the process. */
+#define PROGRAM_ATTACH "hangdog attach PID"
+
 /* The program that a command line runs: the first word, or the program that a loader gets as an argument. */
 const char *program_named(char *const *words);
 

@@ -142,7 +142,8 @@ const struct command command_run = {
         "Hangdog sees where a thread waits (poll, select, epoll_wait), on which descriptors, and below which functions, and decides "
         "by that evidence which wait is the loop's own. Where Hangdog saw no event loop, the loop may be in another "
         "thread (--thread), in a child (--follow), or at a wait that does not look like one (--loop). A loop that "
-        "waits by other means, a condition variable or io_uring, cannot be watched.\n\n",
+        "waits by io_uring has no wait in the C library: hangdog attach watches it. One that waits for a condition "
+        "variable cannot be watched.\n\n",
     .exit_status =
         "N\tthe program's own; 128 and the number of the signal that ended it, where the signal does not "
         "end hangdog too\n"

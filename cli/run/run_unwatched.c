@@ -40,16 +40,17 @@ int run_not_started(const struct run_options *o, int rc) {
 static void print_unwatched(const struct run_options *o, const struct problem *why) {
     char text[2 * WORD_BYTES], command[WORD_BYTES];
     struct problem all;
-    if (why->command[0] != '\0') {
+    bool outside = strcmp(why->command, PROGRAM_ATTACH) == 0;
+    if (why->command[0] != '\0' && !outside) {
         error_set(&all, "cannot watch %.300s: %.1500s; it runs unwatched", o->program[0], why->text);
         error_try(&all, "%.1000s", why->command);
         error_print(&all);
         return;
     }
-    snprintf(text, sizeof text,
-             "cannot watch %.300s: %.1500s; it runs unwatched. Its stacks while it hangs:", o->program[0],
-             why->text);
-    snprintf(command, sizeof command, "%.500s dump %d", shell_own_command(), (int)getpid());
+    snprintf(text, sizeof text, "cannot watch %.300s: %.1500s; it runs unwatched. %s:", o->program[0],
+             why->text, outside ? "To watch it from outside" : "Its stacks while it hangs");
+    snprintf(command, sizeof command, "%.500s %s %d", shell_own_command(), outside ? "attach" : "dump",
+             (int)getpid());
     message_print(MESSAGE_WARNING, &(struct message_part){text, command}, 1);
 }
 

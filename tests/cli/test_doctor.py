@@ -14,7 +14,7 @@ from support_screen import Screens, screen
 from test_cli import HANGDOG, Command, run
 
 NOBODY = 65534
-SYSTEM = ["preload", "spool", "proc", "dump", "seccomp", "names"]
+SYSTEM = ["preload", "spool", "proc", "dump", "attach", "seccomp", "names"]
 
 
 class Doctor(Command, Screens):

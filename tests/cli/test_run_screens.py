@@ -174,7 +174,7 @@ class RunScreens(SideBySide, Screens):
         subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", path], input="int main(void) { return 7; }", text=True, check=True)
         self.assertScreen("""
             hangdog: cannot watch ./static: it is statically linked, so no library can be
-              preloaded; it runs unwatched. Its stacks while it hangs:
+              preloaded; it runs unwatched. To watch it from outside:
               hangdog dump 4711
             """, self.ran(folder, "./static", status=7))
 
