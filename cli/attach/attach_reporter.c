@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "cli/attach/attach_summary.h"
+#include "cli/attach/process_files.h"
 #include "cli/base/message.h"
 #include "cli/base/shell_quote.h"
 #include "cli/reader/report_load.h"
@@ -54,7 +55,8 @@ int attach_reporter_prepare(struct attach_reporter *r, const struct attach_optio
                                         .json_file = o->run.json,
                                         .json_fd = o->run.json_fd,
                                         .quiet = o->run.quiet,
-                                        .to_stdout = true};
+                                        .to_stdout = true,
+                                        .files = {process_files_begin, process_files_open, NULL}};
     r->printer = (struct printer){.options = &r->print, .shared = &r->list->print, .wake_fd = wake_fd};
     r->list->started_ns = hd_os_now_ns();
     return 0;

@@ -4,20 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/base/libexec.h"
 #include "cli/base/message.h"
 #include "cli/reporter/pending_text.h"
+#include "cli/reporter/printer_names.h"
 #include "os/os.h"
-#include "symbolizer/symbolizer.h"
 
 #define LOOK_NS (200 * HD_NS_PER_MS)
 
 void loop_line_read(struct printer *p, struct loop_place *l, pid_t pid, uint64_t call_pc,
                     uint64_t caller_pc) {
-    if (p->names && p->symbolizer == NULL) {
-        p->symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
-    }
-    loop_place_read(l, pid, call_pc, caller_pc, p->symbolizer);
+    loop_place_read(l, pid, call_pc, caller_pc, p->names ? printer_symbolizer(p, (int)pid) : p->symbolizer);
 }
 
 void loop_line_add(struct printer *p, const char *name, pid_t pid, const struct loop_place *l) {

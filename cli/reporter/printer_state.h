@@ -32,6 +32,13 @@ struct printer_options {
     bool not_kept;  /* the spool goes with the run */
     bool to_stdout; /* all is printed on stdout, not on stderr */
     bool no_signal; /* a seccomp filter may forbid the parent-death signal */
+    /* Opens files of programs in whose place we may have others. NULL: files are opened by their paths.
+     * `begin`: the next files are of this process. `open`: as in struct symbolizer_options. */
+    struct printer_files {
+        void (*begin)(void *arg, int pid);
+        int (*open)(void *arg, const char *path, unsigned which);
+        void *arg;
+    } files;
 };
 
 /* Shared with the process that started the reporter. A second reporter continues with the values. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/base/cpu_quota.h"
-#include "cli/base/libexec.h"
 #include "cli/base/memory_limit.h"
 #include "cli/base/message.h"
 #include "cli/base/shell_quote.h"
@@ -16,6 +15,7 @@
 #include "cli/reader/report_load.h"
 #include "cli/reader/symbolicate.h"
 #include "cli/render/render_parts.h"
+#include "cli/reporter/printer_names.h"
 #include "os/os.h"
 
 #define SPACE_BYTES (512u * 1024)
@@ -30,10 +30,8 @@ json_t *report_lines_name(struct printer *r, json_t *report, const char *path) {
     }
     memory_keep_to_room(); /* the program's use of it grows */
     cpu_quota_leave(&r->shared->finish, &r->shared->hurry);
-    if (r->symbolizer == NULL) {
-        r->symbolizer = symbolizer_create(&(struct symbolizer_options){.worker = libexec_look_up()});
-    }
-    if (r->symbolizer == NULL) {
+    const json_t *app = json_object_get(report, "app");
+    if (printer_symbolizer(r, (int)json_integer_value(json_object_get(app, "pid"))) == NULL) {
         _exit(EXIT_FAILURE);
     }
     report_symbolicate(report, r->symbolizer, path != NULL ? report_owner(path) : geteuid(),
