@@ -14,15 +14,17 @@
 #include "os/thread_list.h"
 #include "recognise/open_files.h"
 
-/* The time from one judgement to the next. CERTAIN_NS: the loop is certain and in its wait. TURN_NS: a turn
- * runs. LEFT_AGAIN_NS: a turn runs, and the loop seems to be over. UNKNOWN_NS: the thread has no loop, and
- * many threads never get one; for the first YOUNG_NS it is SOON_NS. */
-#define CERTAIN_NS (10 * HD_NS_PER_S)
+/* The time from one judgement to the next. CERTAIN_NS: the loop is certain and in its wait; a new kind of
+ * wait is judged at once. TURN_NS: a turn runs. LEFT_AGAIN_NS: a turn runs, and the loop seems to be over.
+ *
+ * Many threads never get a loop. The time for them is a share of the time since their last new kind of wait:
+ * at least SOON_NS, at most UNKNOWN_NS. */
+#define CERTAIN_NS (60 * HD_NS_PER_S)
 #define TURN_NS (1 * HD_NS_PER_S)
 #define LEFT_AGAIN_NS (200 * HD_NS_PER_MS)
-#define UNKNOWN_NS (1 * HD_NS_PER_S)
-#define YOUNG_NS (20 * HD_NS_PER_S)
 #define SOON_NS (40 * HD_NS_PER_MS)
+#define UNKNOWN_NS (10 * HD_NS_PER_S)
+#define UNKNOWN_SHARE 8
 #define ACCEPTS 2u             /* a thread that has waited so often in one accept is a server */
 #define POOL "tokio-runtime-w" /* a pool's threads, by the name that the kernel truncates */
 
@@ -30,7 +32,6 @@ struct outside_recogniser *outside_recogniser_create(const char *option) {
     struct outside_recogniser *r = calloc(1, sizeof *r);
     if (r != NULL) {
         outside_rule_init(&r->rule, option);
-        r->began_ns = hd_os_now_ns();
     }
     return r;
 }
@@ -248,13 +249,18 @@ void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
                              .stack_addr = sight->stack_addr,
                              .stack_bytes = sight->stack_bytes};
     memcpy(w.args, sight->args, sizeof w.args);
+    outside_rule_open(&r->rule, &j);
+    if (!hd_judge_by_option(&j)) { /* the rule compares with the newest waits of other kinds */
+        known->used = false;
+        count_waits(r, s, &j);
+    }
     *known = (struct known_wait){.used = true,
                                  .blocks = sight->blocks,
                                  .nr = sight->nr,
                                  .pc = sight->regs.pc,
                                  .sp = sight->regs.sp,
                                  .object = sight->object};
-    outside_rule_open(&r->rule, &j);
+    r->sight_ns = hd_os_now_ns();
     known->pending = !resolve(s, &j, &w, known);
     (void)hd_judge_by_option(&j);
     give_verdicts(r, s, &j);
@@ -274,7 +280,6 @@ bool outside_sums_due(const struct outside_recogniser *r, const struct hd_hook_t
                       uint64_t now_ns) {
     uint64_t age_ns = now_ns - r->judged_ns;
     bool waits = state->known && state->waits, waited = state->turns != r->turns;
-    bool is_known = r->rule.loop != HD_RULE_NONE;
     if (r->kinds == 0 || (r->judged_ns != 0 && age_ns < SOON_NS)) {
         return false;
     }
@@ -284,8 +289,12 @@ bool outside_sums_due(const struct outside_recogniser *r, const struct hd_hook_t
     if (r->rule.certain) {
         return waited && age_ns >= CERTAIN_NS;
     }
-    bool young = now_ns - r->began_ns < YOUNG_NS;
-    return (is_known && (waited || waits != r->waited)) || has_pending(r) || young || age_ns >= UNKNOWN_NS;
+    if (r->rule.loop != HD_RULE_NONE && (waited || waits != r->waited)) {
+        return true;
+    }
+    uint64_t share_ns = (now_ns - r->sight_ns) / UNKNOWN_SHARE;
+    return (r->rule.loop == HD_RULE_NONE || has_pending(r)) &&
+           age_ns >= (share_ns < UNKNOWN_NS ? share_ns : UNKNOWN_NS);
 }
 
 void outside_sums(struct outside_recogniser *r, const struct outside_source *s,

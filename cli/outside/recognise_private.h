@@ -32,7 +32,8 @@ struct outside_recogniser {
     bool waited;           /* at the last judgement the thread was in the loop's wait */
     uint64_t parked_sp;    /* its stack pointer when another thread served the loop; 0: not seen */
     struct outside_parked parked;
-    uint64_t began_ns, judged_ns, turns, order;
+    uint64_t sight_ns; /* of the last new kind */
+    uint64_t judged_ns, turns, order;
 };
 
 #endif
