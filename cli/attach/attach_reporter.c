@@ -14,7 +14,6 @@
 #include "cli/base/shell_quote.h"
 #include "cli/reader/report_load.h"
 #include "cli/reporter/loop_line.h"
-#include "cli/reporter/main_thread_text.h"
 #include "cli/reporter/pending_text.h"
 #include "cli/reporter/printer.h"
 #include "cli/reporter/spool_view.h"
@@ -124,10 +123,9 @@ static void print_loop(struct attach_reporter *r, struct watched_entry *e) {
 static void print_hint(struct attach_reporter *r, struct watched_entry *e) {
     char text[1024], reason[512], command[64];
     e->hint_printed = true;
-    main_thread_text(reason, sizeof reason, &e->main_thread, atomic_load(&e->waits),
-                     atomic_load(&e->waited_ns));
+    attach_summary_reason(reason, sizeof reason, e);
     snprintf(text, sizeof text,
-             "no event loop of %.100s[%d] seen so far: %s; all stacks now:", e->options.app_name, (int)e->pid,
+             "no event loop of %.100s[%d] so far: %s; all stacks now:", e->options.app_name, (int)e->pid,
              reason);
     snprintf(command, sizeof command, "%s dump %d", shell_own_command(), (int)e->pid);
     add_line(r, MESSAGE_DIM, text, command);

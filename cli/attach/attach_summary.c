@@ -98,14 +98,20 @@ static void put_stalls(char *to, size_t size, const struct attach_result *r, con
     }
 }
 
+void attach_summary_reason(char *to, size_t size, const struct watched_entry *e) {
+    char spent[256];
+    main_thread_spent_text(spent, sizeof spent, &e->main_thread);
+    snprintf(to, size, "no thread waited as a loop does%s%s", spent[0] != '\0' ? "; the main thread " : "",
+             spent);
+}
+
 /* One process without a loop: why, and what helps. */
 static void print_no_loop(const struct attach_result *r, const char *head) {
     struct watched_entry *e = &r->list->entry[0];
     char text[TEXT_BYTES], reason[512], command[256];
     snprintf(text, sizeof text, "%s: no event loop, so hangs could not be seen", head);
     main_thread_end(&e->main_thread, atomic_load(&e->ended_ns));
-    main_thread_text(reason, sizeof reason, &e->main_thread, atomic_load(&e->waits),
-                     atomic_load(&e->waited_ns));
+    attach_summary_reason(reason, sizeof reason, e);
     bool child = main_thread_most(&e->main_thread) == MAIN_THREAD_CHILD && e->main_thread.child != 0;
     if (child) {
         snprintf(command, sizeof command, "%s attach %d%s", shell_own_command(), (int)e->main_thread.child,
@@ -146,7 +152,10 @@ static void print_no_hang(const struct attach_result *r, const struct sums *s, c
     }
     snprintf(text, sizeof text, "%s: no hang of %s or more%s%s%s", head,
              render_duration(threshold, r->threshold_ns), stalls, doubt, without);
-    message_print(doubt[0] != '\0' ? MESSAGE_WARNING : MESSAGE_PLAIN, &(struct message_part){text, NULL}, 1);
+    const struct message_part parts[] = {
+        {text, NULL}, {"hangs that ran on a CPU could not be seen; why:", r->list->better}};
+    bool blind = r->list->blind;
+    message_print(doubt[0] != '\0' || blind ? MESSAGE_WARNING : MESSAGE_PLAIN, parts, blind ? 2 : 1);
 }
 
 static void print_missing(const struct attach_result *r, const struct sums *s) {

@@ -54,15 +54,21 @@ static bool end_requested(void *arg) {
     return again;
 }
 
-/* On a terminal: what is watched, and how to end. A way that is not exact has a command that allows more. */
+/* How exact the watch is, and a command that allows a better one. True: it is as good as root's. */
+static bool judge_way(struct watched_list *l, const struct hd_hook_way *way, const char *first) {
+    bool root = geteuid() == 0;
+    l->blind = strcmp(way->name, "looks") == 0;
+    snprintf(l->better, sizeof l->better, root ? "%s doctor" : "sudo %s attach %.100s", shell_own_command(),
+             first != NULL ? first : "...");
+    return root ? way->turns != HD_TURNS_POLLED : way->turns == HD_TURNS_EXACT;
+}
+
+/* On a terminal: what is watched, and how to end. */
 static void print_start(const struct attach *a) {
-    const struct hd_hook_way *way = watcher_way(a->watch.watcher);
-    const struct watched_list *l = a->reports.list;
-    const char *first = a->options.run.program[0];
+    struct watched_list *l = a->reports.list;
     uint32_t count = atomic_load(&l->count);
-    char text[512], what[160], command[256];
-    bool root = geteuid() == 0,
-         exact = way == NULL || way->turns == HD_TURNS_EXACT || (root && way->turns != HD_TURNS_POLLED);
+    char text[512], what[160];
+    bool good = judge_way(l, watcher_way(a->watch.watcher), a->options.run.program[0]);
     if (a->options.run.quiet || isatty(STDERR_FILENO) == 0) {
         return;
     }
@@ -71,13 +77,12 @@ static void print_start(const struct attach *a) {
     } else {
         snprintf(what, sizeof what, "%u processes", count + atomic_load(&l->more));
     }
-    snprintf(command, sizeof command, root ? "%s doctor" : "sudo %s attach %.100s", shell_own_command(),
-             first != NULL ? first : "...");
     snprintf(text, sizeof text, "attached to %s, Ctrl-C ends%s", what,
-             exact  ? ""
-             : root ? "; its times are less exact here, and this says why:"
-                    : "; as root its times are more exact:");
-    message_print(MESSAGE_DIM, &(struct message_part){text, exact ? NULL : command}, 1);
+             good             ? ""
+             : geteuid() != 0 ? "; root sees more, and more exactly:"
+             : l->blind       ? "; hangs that run on a CPU are not seen here, and this says why:"
+                              : "; its times are less exact here, and this says why:");
+    message_print(MESSAGE_DIM, &(struct message_part){text, good ? NULL : l->better}, 1);
 }
 
 /* True: stdout was a pipe, and its reader has gone. */

@@ -44,6 +44,9 @@ struct watched_list {
     _Atomic uint32_t count; /* of valid entries */
     _Atomic uint32_t more;  /* processes that found no entry */
     uint64_t started_ns, ended_ns;
+    /* set before the first reporter starts */
+    bool blind;       /* no hang of a running thread is seen */
+    char better[256]; /* a command that allows a better way, or says why there is none */
     struct watched_entry entry[WATCHED_MAX];
 };
 

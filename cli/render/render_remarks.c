@@ -46,7 +46,9 @@ static void put_end(const struct page *p) {
 
 static void put_unsampled(const struct page *p) {
     struct stack_time t = report_coverage(p->report);
-    const char *why = !t.is_exact ? ", or in stacks that start elsewhere"
+    bool outside = json_object_get(p->report, "watch") != NULL;
+    const char *why = !t.is_exact              ? ", or in stacks that start elsewhere"
+                      : t.no_answer && outside ? ": the kernel gave no sample of the thread"
                       : t.no_answer
                           ? ": the thread ran and did not answer; it may block the signal, handle it, "
                             "or be under a filter"

@@ -8,8 +8,7 @@
 
 #define CALLS "poll, select or epoll_wait"
 
-/* "spent 15.8 s waiting for child 9996 (python3) in wait4"; empty: it was not seen. */
-static void put_spent(char *to, size_t size, const struct main_thread *t) {
+void main_thread_spent_text(char *to, size_t size, const struct main_thread *t) {
     static const char *const did[] = {[MAIN_THREAD_RAN] = "running on a CPU",
                                       [MAIN_THREAD_CHILD] = "waiting for a child",
                                       [MAIN_THREAD_LOCK] = "waiting for another thread",
@@ -42,7 +41,7 @@ static const char *thread_words(const struct main_thread *t, const char *spent) 
 void main_thread_text(char *to, size_t size, const struct main_thread *t, unsigned long long waits,
                       uint64_t waited_ns) {
     char spent[256], waited[RENDER_DURATION_BYTES];
-    put_spent(spent, sizeof spent, t);
+    main_thread_spent_text(spent, sizeof spent, t);
     if (waits != 0 && main_thread_most(t) == MAIN_THREAD_LOOP) {
         spent[0] = '\0'; /* the waits say it */
     }

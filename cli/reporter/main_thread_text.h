@@ -14,4 +14,7 @@
 void main_thread_text(char *to, size_t size, const struct main_thread *t, unsigned long long waits,
                       uint64_t waited_ns);
 
+/* "spent 15.8 s waiting for child 9996 (python3) in wait4"; empty: not seen. */
+void main_thread_spent_text(char *to, size_t size, const struct main_thread *t);
+
 #endif
