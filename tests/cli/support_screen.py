@@ -44,7 +44,7 @@ PLACEHOLDERS = (
     (r"\b\d+(\.\d+)? (s|ms|us|ns)(?![a-z])", "DURATION"),
     (r"\b\d+(\.\d+)? (B|KiB|MiB|GiB)\b", "BYTES"),
     (r"\[\d+\]", "[PID]"),
-    (r"\b(thread|threads|child|process|PID|dump|by) \d+\b", r"\1 PID"),
+    (r"\b(thread|threads|child|process|PID|dump|attach|by) \d+\b", r"\1 PID"),
     (r"(?<![\w.])(/[\w.+@-]+)+/(?=[\w.+@-])", "FOLDER/"),
     (r"\b\d+%", "SHARE%"),
 )

@@ -175,7 +175,7 @@ class RunScreens(SideBySide, Screens):
         self.assertScreen("""
             hangdog: cannot watch ./static: it is statically linked, so no library can be
               preloaded; it runs unwatched. To watch it from outside:
-              hangdog dump 4711
+              hangdog attach 4711
             """, self.ran(folder, "./static", status=7))
 
     def beside_a_pipe_has_whole_lines(self):
