@@ -107,7 +107,7 @@ const struct command command_attach = {
                    "HANGDOG_VERSION\tthe same as --app-version\n"
                    "HANGDOG_ENVIRONMENT\tthe same as --environment\n"
                    "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n",
-    .operand = COMPLETE_PROCESS,
+    .operand = COMPLETE_RUNNING,
     .options = attach_options,
     .run = cmd_attach,
 };

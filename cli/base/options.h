@@ -35,6 +35,7 @@ enum completion {
     COMPLETE_APP,     /* of the spools */
     COMPLETE_REPORT,  /* ends of ids, `latest`, files */
     COMPLETE_PROCESS, /* watched pids */
+    COMPLETE_RUNNING, /* pids of the other programs that the user may read */
     COMPLETE_PROGRAM, /* a command and its arguments */
 };
 

@@ -11,6 +11,8 @@ const char *completion_asks_for(enum completion what) {
         return "reports";
     case COMPLETE_PROCESS:
         return "processes";
+    case COMPLETE_RUNNING:
+        return "running";
     default:
         return NULL;
     }

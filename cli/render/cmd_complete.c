@@ -85,11 +85,19 @@ static bool is_watched(const char *pid) {
     return found;
 }
 
-static void print_processes(void) {
+/* False: another user's process, or a thread of the kernel. */
+static bool has_program(const char *pid) {
+    char path[300], file[8];
+    snprintf(path, sizeof path, "/proc/%s/exe", pid);
+    return readlink(path, file, sizeof file) > 0;
+}
+
+static void print_processes(bool watched) {
     DIR *dir = opendir("/proc");
     for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
         char path[300], name[64] = "";
-        if (strspn(e->d_name, "0123456789") != strlen(e->d_name) || !is_watched(e->d_name)) {
+        if (strspn(e->d_name, "0123456789") != strlen(e->d_name) || !has_program(e->d_name) ||
+            is_watched(e->d_name) != watched) {
             continue;
         }
         snprintf(path, sizeof path, "/proc/%s/comm", e->d_name);
@@ -116,8 +124,8 @@ static int cmd_complete(int argc, char **argv) {
         dup2(nowhere, STDERR_FILENO);
         close(nowhere);
     }
-    if (strcmp(what, "processes") == 0) {
-        print_processes();
+    if (strcmp(what, "processes") == 0 || strcmp(what, "running") == 0) {
+        print_processes(what[0] == 'p');
         return 0;
     }
     int status = summaries_read(&command_complete, &o, &s);

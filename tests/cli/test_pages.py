@@ -18,8 +18,9 @@ BASH = SHARE / "bash-completion/completions/hangdog"
 ZSH = SHARE / "zsh/site-functions/_hangdog"
 FISH = SHARE / "fish/vendor_completions.d/hangdog.fish"
 COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
-RARE = {"--display-hz", "--environment", "--frame-drop", "--interval",
-        "--reports-per-fingerprint"}  # of run: in the page and the completions only
+RARE = {"run": {"--display-hz", "--environment", "--frame-drop", "--interval",
+               "--reports-per-fingerprint"},
+        "attach": {"--interval", "--cpu", "--hook", "--environment", "--reports-per-fingerprint"}}  # of run: in the page and the completions only
 WITHOUT_SPOOL = {"dump", "serve", "top", "upload-symbols"}
 VARIABLES = {"run": {"HANGDOG_APP", "HANGDOG_VERSION", "HANGDOG_ENVIRONMENT"}, "upload": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"},
              "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "show": {"HANGDOG_SYMBOLS"}, "list": {"HANGDOG_SYMBOLS"},
@@ -77,8 +78,9 @@ class Pages(Command):
         for command in COMMANDS:
             helped = options_of_help(command)
             self.assertLessEqual(COMMON, helped, command)
-            self.assertEqual(set(), helped & RARE if command == "run" else set(), "the help has no room for them")
-            helped |= RARE if command == "run" else set()
+            rare = RARE.get(command, set())
+            self.assertEqual(set(), helped & rare, "the help has no room for them")
+            helped |= rare
             text = page("hangdog-" + command)
             sections = re.findall(r"(?m)^[A-Z][A-Z ]+$", text)
             self.assertEqual(["NAME", "EXAMPLES", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT",

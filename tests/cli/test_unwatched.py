@@ -83,7 +83,7 @@ class Files(Case):
     def test_static_programs(self):
         self.needs(BUSYBOX)
         done = self.run_program(BUSYBOX, "sh", "-c", "echo out; exit 7")
-        self.assert_unwatched(done, BUSYBOX + ": it is statically linked", "dump", status=7, output="out\n")
+        self.assert_unwatched(done, BUSYBOX + ": it is statically linked", "attach", status=7, output="out\n")
         done = self.run_program(BUSYBOX, "sh", "-c", "kill -TERM $$")
         self.assert_unwatched(done, "statically linked", status=-15)
 
