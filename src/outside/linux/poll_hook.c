@@ -4,12 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "os/os.h"
+#include "outside/linux/perf_ring.h"
+#include "outside/linux/suspicion.h"
+
 #define BUCKETS 1024u
 
 struct hd_hook {
     struct hd_hook_events events;
     uint64_t long_ns;
-    bool in_step; /* a thread that is no longer watched is freed when the step is over */
+    hd_poll_prove prove; /* NULL: no proofs */
+    int perf_fd;         /* keeps the kernel's events switched on; -1: not needed */
+    bool in_step;        /* a thread that is no longer watched is freed when the step is over */
     struct hd_poll_thread *threads;
     struct hd_poll_thread *bucket[BUCKETS];
 };
@@ -21,7 +27,20 @@ int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events
     }
     h->events = *events;
     h->long_ns = long_ns;
+    h->perf_fd = -1;
     *hook = h;
+    return 0;
+}
+
+int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
+    int fd = hd_perf_keep_on();
+    int rc = fd < 0 ? fd : hd_poll_hook_open(hook, events, long_ns);
+    if (rc != 0) {
+        hd_os_close(fd);
+        return rc;
+    }
+    (*hook)->perf_fd = fd;
+    (*hook)->prove = hd_suspicion_prove;
     return 0;
 }
 
@@ -64,6 +83,7 @@ static void sweep(struct hd_hook *h) {
             continue;
         }
         *at = t->next;
+        hd_suspicion_end(t);
         hd_poll_thread_close(t);
         free(t);
     }
@@ -89,6 +109,7 @@ void hd_poll_hook_close(struct hd_hook *h) {
         t->unwatched = true;
     }
     sweep(h);
+    hd_os_close(h->perf_fd);
     free(h);
 }
 
@@ -99,7 +120,10 @@ void hd_poll_hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wai
     if (t == NULL || kind >= HD_HOOK_KINDS) {
         return;
     }
-    t->kinds.kind[kind].verdict = (uint8_t)verdict;
+    if (t->kinds.kind[kind].verdict != (uint8_t)verdict) {
+        t->kinds.kind[kind].verdict = (uint8_t)verdict;
+        hd_suspicion_end(t); /* another set of waits ends the turn now */
+    }
     if (t->kinds.now == (int32_t)kind) { /* the wait is not over yet */
         struct hd_poll_look again = t->turn.last;
         struct hd_hook_turn ended;
@@ -118,6 +142,7 @@ void hd_poll_hook_times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_w
     *out = t != NULL && kind < HD_HOOK_KINDS ? t->kinds.kind[kind].times : (struct hd_wait_times){0};
 }
 
+/* The hook arms by itself: before that a thread that runs is not known to be in a long turn. */
 void hd_poll_hook_suspect(struct hd_hook *h, pid_t tid, bool on) {
     (void)h, (void)tid, (void)on;
 }
@@ -131,7 +156,7 @@ int hd_poll_hook_descriptor(struct hd_hook *h) {
 
 static void look(struct hd_hook *h, struct hd_poll_thread *t, uint64_t now_ns) {
     struct hd_poll_seen seen;
-    int rc = hd_poll_thread_look(t, 0, &seen);
+    int rc = hd_poll_thread_look(t, h->prove, &seen);
     if (rc == -ESRCH) {
         t->ended = true;
         h->events.thread_ended(h->events.arg, t->tid, now_ns);

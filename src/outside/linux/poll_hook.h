@@ -9,6 +9,8 @@
 #include "outside/linux/poll_thread.h"
 
 int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns);
+/* The same, with breakpoints for threads that run for long. */
+int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns);
 void hd_poll_hook_close(struct hd_hook *h);
 int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid);
 void hd_poll_hook_unwatch(struct hd_hook *h, pid_t tid);

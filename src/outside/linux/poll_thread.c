@@ -72,9 +72,9 @@ static void fill_sight(struct hd_hook_sight *s, int32_t kind, const struct hd_pr
     hd_machine_blocked_regs(&s->regs, call->args);
 }
 
-int hd_poll_thread_look(struct hd_poll_thread *t, uint64_t proven_ns, struct hd_poll_seen *seen) {
+int hd_poll_thread_look(struct hd_poll_thread *t, hd_poll_prove prove, struct hd_poll_seen *seen) {
     struct hd_proc_syscall call = {.nr = HD_SYSCALL_NONE};
-    struct hd_poll_look look = {.proven_ns = proven_ns};
+    struct hd_poll_look look = {.proven_ns = 0};
     int32_t kind = HD_POLL_NO_KIND;
     seen->new_kind = seen->turn_ended = false;
     int rc = read_files(t, &call, &look.sched);
@@ -90,6 +90,7 @@ int hd_poll_thread_look(struct hd_poll_thread *t, uint64_t proven_ns, struct hd_
     uint64_t ended = hd_sched_known(last) ? look.sched.slices - last->slices : 0;
     hd_poll_kinds_look(&t->kinds, kind, ended, look.sched.cpu_ns - last->cpu_ns, look.at_ns);
     look.waits = hd_poll_thread_is_idle(t, kind);
+    look.proven_ns = prove != NULL ? prove(t, &look) : 0;
     seen->turn_ended = hd_poll_turn_look(&t->turn, &look, &seen->turn);
     if (seen->new_kind) {
         fill_sight(&seen->sight, kind, &call, look.at_ns);

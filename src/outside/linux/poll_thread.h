@@ -8,6 +8,8 @@
 #include "outside/linux/poll_kinds.h"
 #include "outside/linux/poll_turn.h"
 
+struct hd_perf_proof;
+
 struct hd_poll_thread {
     struct hd_poll_thread *next, *chain; /* of the hook: all threads, and those of one bucket */
     pid_t pid, tid;
@@ -15,7 +17,12 @@ struct hd_poll_thread {
     int syscall_fd, schedstat_fd; /* of this thread, also after another thread has got its number */
     struct hd_poll_kinds kinds;
     struct hd_poll_turn turn;
+    struct hd_perf_proof *proof; /* while the thread is under suspicion; else NULL */
+    uint64_t no_proof_until_ns;  /* the kernel has refused one */
 };
+
+/* Returns the member proven_ns of the look, and may change t->turn.waited_ns. */
+typedef uint64_t (*hd_poll_prove)(struct hd_poll_thread *t, const struct hd_poll_look *look);
 
 /* Zeros *t and opens the thread's files. 0 or a negative errno value. */
 int hd_poll_thread_open(struct hd_poll_thread *t, pid_t pid, pid_t tid);
@@ -28,9 +35,9 @@ struct hd_poll_seen {
     struct hd_hook_turn turn;   /* if turn_ended */
 };
 
-/* Reads the thread's files. `proven_ns`: see struct hd_poll_look. 0; -ESRCH: the thread has ended; or the
+/* Reads the thread's files. `prove`: NULL for none. 0; -ESRCH: the thread has ended; or the
  * error of the read, such as -EACCES after an exec. */
-int hd_poll_thread_look(struct hd_poll_thread *t, uint64_t proven_ns, struct hd_poll_seen *seen);
+int hd_poll_thread_look(struct hd_poll_thread *t, hd_poll_prove prove, struct hd_poll_seen *seen);
 
 /* True: a thread in this kind of wait waits in its loop. */
 static inline bool hd_poll_thread_is_idle(const struct hd_poll_thread *t, int32_t kind) {

@@ -22,7 +22,7 @@ struct hd_poll_look {
 struct hd_poll_turn {
     struct hd_hook_thread shown;
     struct hd_poll_look last;
-    uint64_t waited_ns; /* the last time at which the thread may have been in the loop's wait */
+    uint64_t waited_ns; /* the last time at which the thread was seen in its loop's wait */
 };
 
 void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns);

@@ -10,4 +10,7 @@
 /* Only looks. A long turn is certain only while the thread is blocked outside of the loop's wait. */
 extern const struct hd_hook_way hd_looks_way;
 
+/* Looks, and breakpoints behind the loop's wait while a thread may be in a long turn (perf_proof.h). */
+extern const struct hd_hook_way hd_counter_way;
+
 #endif
