@@ -24,7 +24,7 @@
 #include "collector/base/monotonic.h"
 #include "collector/first_keys.h"
 #include "collector/http/http.h"
-#include "collector/http/listener.h"
+#include "cli/base/listener.h"
 #include "collector/http/tls.h"
 #include "collector/upkeep/regroup.h"
 #include "collector/upkeep/retention.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/http/listener.h"
+#include "cli/base/listener.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -2,8 +2,8 @@
  *
  * The socket at which the server listens.
  */
-#ifndef COLLECTOR_LISTENER_H
-#define COLLECTOR_LISTENER_H
+#ifndef CLI_LISTENER_H
+#define CLI_LISTENER_H
 
 #include <stdint.h>
 
