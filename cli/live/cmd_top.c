@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cli/base/agent_places.h"
 #include "cli/base/memory_limit.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
@@ -13,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/live/dump_text.h"
 #include "cli/live/process.h"
+#include "cli/live/top_host_screen.h"
 #include "cli/live/top_screen.h"
 #include "cli/live/top_text.h"
 #include "os/os.h"
@@ -22,6 +24,7 @@ static int cmd_top(int argc, char **argv);
 struct options {
     bool once;
     int64_t interval_ns;
+    const char *socket;
 };
 
 #define INTERVAL_NS 1000000000
@@ -39,6 +42,13 @@ static const struct command_option top_options[] = {
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, once),
      .help = "print one screen as text, after one interval, and end"},
+    {.name = "socket",
+     .kind = OPTION_TEXT,
+     .to = offsetof(struct options, socket),
+     .value = "FILE",
+     .rare = true,
+     .help = "the socket of hangdog-agent (" AGENT_SOCKET ")",
+     .completion = COMPLETE_FILE},
     {0},
 };
 
@@ -46,15 +56,18 @@ const struct command command_top = {
     .name = "top",
     .group = "Watch",
     .about = "Show a running process live: its threads, what each waits for, a stack",
-    .usage = "[OPTIONS] PID|NAME",
+    .usage = "[OPTIONS] [PID|NAME]",
     .example = {{"top redis-server", "the one process of that name"},
-                {"top --once 4711", "one screen as text, without a terminal"}},
+                {"top --once 4711", "one screen as text, without a terminal"},
+                {"top", "all programs of the host, where hangdog-agent runs"}},
     .description =
         "The process needs no preparation. It is not stopped, not signalled and not traced: a thread that waits is read "
         "where it is. A thread that runs has no stack.\n\n"
         "Up and down choose a thread, and top shows its stack. s sorts, e shows all frames, space pauses, d ends "
         "and prints all stacks, h helps, q ends.\n\n"
-        "CPU is the share of one CPU since the look before.\n\n",
+        "CPU is the share of one CPU since the look before.\n\n"
+        "Without a process, top shows the programs that hangdog-agent watches on this host: root sees all, another user "
+        "the own ones. s sorts by hangs an hour, worst turn, share of busy time, name.\n\n",
     .environment = "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n",
     .no_spool = true,
     .deep = true,
@@ -65,15 +78,18 @@ const struct command command_top = {
 
 static const struct live_command top_command = {"top", "show"};
 
-/* The process's index in argv, -1 with the exit status in *status. */
+/* The process's index in argv, argc for the host, -1 with the exit status in *status. */
 static int parse_options(int argc, char **argv, struct options *o, int *status) {
     int first = options_parse(&command_top, o, argc, argv, status);
-    if (first < 0 || argc - first == 1) {
+    o->socket = o->socket != NULL ? o->socket : AGENT_SOCKET;
+    if (first < 0 || argc - first == 1 || (argc == first && top_host_is_there(o->socket))) {
         return first;
     }
-    *status = argc == first ? options_wrong_use(&command_top, "which process? A PID, or a NAME")
-                            : options_wrong_use(&command_top, "unexpected '%s': one process at a time",
-                                                argv[first + 1]);
+    *status =
+        argc == first
+            ? options_wrong_use(&command_top, "which process? A PID, or a NAME; the whole host "
+                                              "is shown where hangdog-agent runs")
+            : options_wrong_use(&command_top, "unexpected '%s': one process at a time", argv[first + 1]);
     return -1;
 }
 
@@ -177,6 +193,9 @@ static int cmd_top(int argc, char **argv) {
     int status = 0, which = parse_options(argc, argv, &o, &status);
     if (which < 0) {
         return status;
+    }
+    if (which == argc) {
+        return top_host_show(o.socket, o.interval_ns != 0 ? (uint64_t)o.interval_ns : INTERVAL_NS, o.once);
     }
     int pid = process_find(argv[which], &top_command, &why);
     if (pid <= 0 || live_process_open(pid, &top_command, &process, &why) != 0) {

@@ -231,7 +231,7 @@ class Once(Programs):
         self.assertEqual("hangdog: cannot show process 99999999: there is no such process\n", top(99999999, status=1))
         self.assertRegex(top(os.getpid(), status=1),
                          r"^hangdog: cannot show a live view: this is no terminal; try: \S+ top --once %d\n" % os.getpid())
-        self.assertRegex(top(status=2), r"which process\? A PID, or a NAME; try: ")
+        self.assertRegex(top(status=2), r"which process\? A PID, or a NAME; the whole host is shown where hangdog-agent runs; try: ")
         self.assertRegex(top("--interval", "1ms", 1, status=2), "--interval")
 
     def test_a_terminal_that_is_not_known(self):
