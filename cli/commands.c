@@ -2,13 +2,11 @@
 #include "cli/commands.h"
 
 /* In the order of the help. Commands of one group stand together. */
-static const struct command *const commands[] = {&command_run,      &command_attach,
-                                                 &command_top,      &command_dump,
-                                                 &command_list,     &command_stats,
-                                                 &command_show,     &command_serve,
-                                                 &command_upload,   &command_upload_symbols,
-                                                 &command_export,   &command_doctor,
-                                                 &command_complete, NULL};
+static const struct command *const commands[] = {&command_run,    &command_attach,         &command_top,
+                                                 &command_dump,   &command_list,           &command_stats,
+                                                 &command_show,   &command_agent,          &command_serve,
+                                                 &command_upload, &command_upload_symbols, &command_export,
+                                                 &command_doctor, &command_complete,       NULL};
 
 static const struct command_option before_command[] = {
     {.name = "json",

@@ -8,8 +8,8 @@
 #include "cli/base/options.h"
 
 extern const struct command command_run, command_attach, command_top, command_dump, command_list,
-    command_stats, command_show, command_serve, command_upload, command_upload_symbols, command_export,
-    command_doctor, command_complete;
+    command_stats, command_show, command_serve, command_upload, command_upload_symbols, command_agent,
+    command_export, command_doctor, command_complete;
 
 /* Options that a user may write before a command's name. */
 struct before_command {

@@ -33,6 +33,7 @@ if("$ENV{DESTDIR}" STREQUAL "" AND (prefix MATCHES "^/home/" OR (NOT home STREQU
   message(STATUS "Left out: the units of system services. They cannot start programs of a home; install below /usr/local for them.")
 else()
   install_unit("${prefix}/lib/systemd/system" hangdog-serve.service ${UNITS}/cmake/hangdog-serve.service.in)
+  install_unit("${prefix}/lib/systemd/system" hangdog-agent.service ${UNITS}/agent/hangdog-agent.service.in)
   install_unit("${prefix}/lib/systemd/system" hangdog-upload.service ${UNITS}/uploader/systemd/hangdog-upload-system.service.in)
   if(NOT prefix MATCHES "^/usr(/local)?$")
     message(STATUS "systemd does not look there; for these units: systemctl link ${prefix}/lib/systemd/system/hangdog-serve.service")

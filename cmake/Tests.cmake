@@ -140,7 +140,7 @@ function(hd_test_program target)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src ${apple_stand_ins})
   target_link_libraries(${target} PRIVATE
-    hd_test_support $<TARGET_NAME_IF_EXISTS:hd_collector> $<TARGET_NAME_IF_EXISTS:hd_uploader>
+    hd_test_support $<TARGET_NAME_IF_EXISTS:hd_collector> $<TARGET_NAME_IF_EXISTS:hd_uploader> $<TARGET_NAME_IF_EXISTS:hd_agent>
     $<TARGET_NAME_IF_EXISTS:hd_cli> hd_outside hd_recognise_static hd_macho hangdog-static PkgConfig::cmocka PkgConfig::libunwind m dl)
 endfunction()
 

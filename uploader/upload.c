@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/agent_places.h"
 #include "cli/base/json_text.h"
 #include "cli/base/libexec.h"
 #include "cli/base/options.h"
@@ -128,11 +129,16 @@ static void wait_for_names(struct upload *u, const char *path) {
     u->said_unnamed = true;
 }
 
+/* The agent's spool is the agent's: root sends its reports, and only root can remove them. */
+static bool is_for_root(const char *path) {
+    return geteuid() != 0 && strncmp(path, AGENT_SPOOL "/", sizeof AGENT_SPOOL) == 0;
+}
+
 /* Adds one file's report, if it is one that can go now. False: no memory. */
 static bool add_file(struct upload *u, struct batch *b, const char *path, struct symbolizer *symbolizer) {
     struct problem why;
     struct stat file;
-    if (passed_over_is(&u->passed_over, path) || lstat(path, &file) != 0) {
+    if (is_for_root(path) || passed_over_is(&u->passed_over, path) || lstat(path, &file) != 0) {
         return true;
     }
     json_t *report = report_load(path, &why);

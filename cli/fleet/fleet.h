@@ -37,6 +37,16 @@ struct upload_options {
     long retries;
 };
 
+struct agent_options {
+    const char *rules, *spool, *socket;
+    const char *metrics, *metrics_file; /* ADDRESS:PORT; a file; NULL: none */
+    const char *hook;                   /* the name of a way; NULL: the best */
+    const char *cpu;                    /* percent of a CPU */
+    int64_t threshold;
+    long memory; /* MiB */
+    bool check;  /* read the rules, print what they mean for the processes of now, and end */
+};
+
 struct symbols_options {
     const char *to, *key, *ca;
     long retries;

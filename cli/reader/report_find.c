@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/agent_places.h"
 #include "cli/base/shell_quote.h"
 #include "report/spool_files.h"
 
@@ -148,6 +150,24 @@ static int add_apps(struct report_files *out, const char *base) {
     return result;
 }
 
+/* Adds the reports of every user's folder in the agent's spool, `spool`. A user has one, root all. */
+static void add_users(struct report_files *out, const char *spool) {
+    char path[PATH_MAX];
+    DIR *dir = geteuid() == 0 ? opendir(spool) : NULL;
+    for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        if (e->d_name[strspn(e->d_name, "0123456789")] == '\0' &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", spool, e->d_name) < sizeof path) {
+            (void)add_apps(out, path);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    } else {
+        snprintf(path, sizeof path, "%s/%u", spool, (unsigned)geteuid());
+        (void)add_apps(out, path); /* none where the agent does not run */
+    }
+}
+
 static int compare_files(const void *a, const void *b) {
     const struct report_file *x = a, *y = b;
     int order = strcmp(x->id, y->id);
@@ -163,6 +183,9 @@ int reports_find(const char *folder, struct report_files *out, struct problem *w
     int result = folder != NULL ? add_folder(out, folder) : add_apps(out, out->where);
     if (folder != NULL && result == 0 && out->count == 0) {
         result = add_apps(out, folder); /* maybe a folder with a folder for each app */
+    }
+    if (result == 0 && (folder == NULL || out->count == 0)) {
+        add_users(out, folder != NULL ? folder : AGENT_SPOOL);
     }
     if (result < 0) {
         report_set_unread(why, out->where, result);

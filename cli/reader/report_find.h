@@ -29,7 +29,8 @@ struct report_files {
     bool unread; /* an app's folder could not be read; an error was printed */
 };
 
-/* All files of spool `folder` that have a report's name, or with NULL those of every app. A default folder
+/* All files of spool `folder` that have a report's name, or with NULL those of every app. NULL
+ * also finds the agent's reports of this user's programs, for root those of all programs. A default folder
  * that is missing has no reports; any other one that cannot be read is an error: -1 and why. For an app's
  * folder that cannot be read, prints an error and continues. */
 int reports_find(const char *folder, struct report_files *out, struct problem *why);
