@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/base/error.h"
+#include "cli/base/listener.h"
 #include "cli/base/options.h"
 #include "cli/base/shell_quote.h"
 #include "cli/commands.h"
@@ -24,7 +25,6 @@
 #include "collector/base/monotonic.h"
 #include "collector/first_keys.h"
 #include "collector/http/http.h"
-#include "cli/base/listener.h"
 #include "collector/http/tls.h"
 #include "collector/upkeep/regroup.h"
 #include "collector/upkeep/retention.h"
