@@ -149,7 +149,8 @@ static uint64_t step_entry(struct attach_reporter *r, struct watched_entry *e, b
         return UINT64_MAX;
     }
     uint64_t next = main_thread_sample(&e->main_thread, e->pid, e->since_ns, now_ns, false);
-    if (lines && r->printer.on_terminal && !e->note_printed && !e->hint_printed &&
+    bool only = atomic_load(&r->list->count) == 1;
+    if (only && lines && r->printer.on_terminal && !e->note_printed && !e->hint_printed &&
         now_ns - e->since_ns >= HINT_NS) {
         print_hint(r, e);
     }

@@ -38,7 +38,8 @@ static void id_of_notes(const char *notes, size_t bytes, char *id, size_t size) 
     }
 }
 
-static void build_id_of(const char *path, char *id, size_t size) {
+/* True: the file is a program of a fixed address, so that its offsets are addresses. */
+static bool read_elf(const char *path, char *id, size_t size) {
     struct hd_elf_file f;
     struct stat st;
     ElfW(Phdr) p;
@@ -55,13 +56,15 @@ static void build_id_of(const char *path, char *id, size_t size) {
     if (fd >= 0) {
         close(fd);
     }
+    return elf && f.head.e_type == ET_EXEC;
 }
 
-static json_t *module_at(const char *path, uint64_t base, uint64_t end) {
+/* `bias`: what is to be taken off an address for its offset. */
+static json_t *module_at(const char *path, uint64_t base, uint64_t end, uint64_t *bias) {
     char id[2 * HD_BUILD_ID_MAX + 1];
     json_t *module = json_pack("{s:s, s:o, s:I}", "path", path, "base", json_sprintf("0x%" PRIx64, base),
                                "size", (json_int_t)(end - base));
-    build_id_of(path, id, sizeof id);
+    *bias = read_elf(path, id, sizeof id) ? 0 : base;
     if (id[0] != '\0') {
         json_object_set_new(module, "build_id", json_string(id));
     }
@@ -87,11 +90,12 @@ static bool add_frame(pid_t pid, uint64_t pc, json_t *frames, json_t *modules) {
         snprintf(file, sizeof file, "%s", line + at);
         found = pc >= from && pc < to;
         if (found) {
-            json_array_append_new(modules, module_at(line + at, base, to));
+            uint64_t bias;
+            json_array_append_new(modules, module_at(line + at, base, to, &bias));
             json_array_append_new(frames,
                                   json_pack("{s:o, s:I, s:o, s:s}", "pc", json_sprintf("0x%" PRIx64, pc),
                                             "module", (json_int_t)json_array_size(modules) - 1, "offset",
-                                            json_sprintf("0x%" PRIx64, pc - base), "trust", "context"));
+                                            json_sprintf("0x%" PRIx64, pc - bias), "trust", "context"));
         }
     }
     free(line);
