@@ -19,12 +19,28 @@
 
 /* ---- what happens in the watcher -------------------------------------------------------------- */
 
+/* A spool that the user names has a folder for each app, where a rule may find many. */
+static bool put_spool(const struct attach_options *o, const char *app, char *path, size_t size,
+                      struct problem *why) {
+    struct run_options named = o->run;
+    named.name = app;
+    if (!run_spool_path(&named, path, size, why)) {
+        return false;
+    }
+    size_t n = strlen(path);
+    if (o->run.spool != NULL && attach_options_is_group(o) &&
+        (size_t)snprintf(path + n, size - n, "/%s", app) >= size - n) {
+        error_set(why, "cannot use the spool '%.200s': the path is too long; name a shorter one",
+                  o->run.spool);
+        return false;
+    }
+    return true;
+}
+
 static bool choose(void *arg, const struct watched_process *p, struct hd_record_options *to) {
     struct attach_watch *w = arg;
     struct app_identity app;
     process_identity_find(p->pid, p->uid, p->name, &w->options->run, &app);
-    struct run_options named = w->options->run;
-    named.name = app.name;
     memcpy(to->app_name, app.name, sizeof to->app_name);
     memcpy(to->app_version, app.version, sizeof to->app_version);
     memcpy(to->environment, app.environment, sizeof to->environment);
@@ -35,7 +51,7 @@ static bool choose(void *arg, const struct watched_process *p, struct hd_record_
         error_try(&w->refusal, "%s top %d", shell_own_command(), (int)p->pid);
         return false;
     }
-    return run_spool_path(&named, to->spool, sizeof to->spool, &w->refusal) &&
+    return put_spool(w->options, app.name, to->spool, sizeof to->spool, &w->refusal) &&
            run_spool_check(to->spool, &w->refusal) == 0;
 }
 

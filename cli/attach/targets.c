@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/attach/unit_path.h"
 #include "cli/base/proc.h"
 #include "cli/base/suggestion.h"
 #include "cli/live/process.h"
@@ -89,21 +90,10 @@ bool targets_may_grow(const struct targets *t) {
 
 /* ---- whether a rule names a process ---------------------------------------------------------- */
 
-bool targets_cgroup_has_unit(const char *text, const char *unit) {
-    size_t bytes = strlen(unit);
-    for (const char *at = text; (at = strstr(at, unit)) != NULL; at += bytes) {
-        bool starts = at > text && at[-1] == '/';
-        if (starts && (at[bytes] == '/' || at[bytes] == '\n' || at[bytes] == '\0')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_in_unit(int pid, const char *unit) {
     char path[32], text[CGROUP_BYTES];
     snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
-    return hd_proc_read(AT_FDCWD, path, text, sizeof text) > 0 && targets_cgroup_has_unit(text, unit);
+    return hd_proc_read(AT_FDCWD, path, text, sizeof text) > 0 && unit_path_has(text, unit);
 }
 
 static bool has_name(const struct targets *t, int pid) {

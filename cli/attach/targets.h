@@ -43,9 +43,4 @@ void targets_scan(struct targets *t);
 /* True: a later scan may find more. */
 bool targets_may_grow(const struct targets *t);
 
-/* ---- private ---------------------------------------------------------------------------------- */
-
-/* A path of /proc/PID/cgroup goes through the unit. `text`: of that file. */
-bool targets_cgroup_has_unit(const char *text, const char *unit);
-
 #endif

@@ -68,7 +68,7 @@ class Attach(unittest.TestCase):
         return self.start([HANGDOG, "attach", "--spool", os.path.join(self.folder, "spool"), *map(str, arguments)])
 
     def reports(self):
-        files = pathlib.Path(self.folder, "spool").glob("*.json")
+        files = pathlib.Path(self.folder, "spool").rglob("*.json")
         found = []
         for file in sorted(files):
             with contextlib.suppress(OSError, ValueError):
@@ -217,6 +217,7 @@ class Attach(unittest.TestCase):
         out, _, status = self.finish(attached)
         self.assertEqual(0, status)
         self.assertIn("hangdog: watched hangs.py[%d] for " % server.pid, out)
+        self.assertEqual(["hangs.py"], os.listdir(os.path.join(self.folder, "spool")))  # a folder for each app
 
 
 if __name__ == "__main__":
