@@ -82,7 +82,7 @@ set(slow_tests
 # tests of the command: those below look at texts, at what is installed, or at objects that they compile with the release's
 # flags, or their fake stops threads by a signal, which a sanitizer delays. A real program under watch is not instrumented, and the
 # release runs it: two of these show that the preload works beside a sanitizer. Of the slow tests, those run that read hostile input, or whose process dies in odd places.
-set(no_sanitizer_tests cli-app_identity cli-apple_check cli-apple_packages cli-apple_promises cli-bench_query cli-blame cli-comment_rule
+set(no_sanitizer_tests cli-app_identity cli-fentry cli-apple_check cli-apple_packages cli-apple_promises cli-bench_query cli-blame cli-comment_rule
   cli-installed cli-link_check cli-trace unit-darwin_suspended_live)
 set(sanitized_real real-own_threads real-redis)
 set(sanitized_slow cli-bad_states cli-crash cli-dump cli-exec cli-hostile_record cli-symbols real-redis)

@@ -57,14 +57,28 @@ static __always_inline bool is_idle(const struct hd_slot_kind *k) {
 }
 
 static __always_inline bool is_kind(struct hd_slot_kind *k, const struct call *c) {
-    if (k->pc != c->pc || k->sp != c->sp || k->arg != c->arg ||
-        (k->nr != c->nr && c->class != HD_CALL_RESTART)) {
-        return false;
+    __u64 nr = c->class == HD_CALL_RESTART ? 0 : (__u64)(k->nr ^ c->nr);
+    /* the hook does not know the object of a wait that began before the watch */
+    __u64 object = k->object == 0 ? 0 : k->object ^ c->object;
+    return ((k->pc ^ c->pc) | (k->sp ^ c->sp) | (k->arg ^ c->arg) | nr | object) == 0;
+}
+
+/* Returns the number of the wait's kind, or -1. Not static: the kernel verifies it once, apart from its
+ * callers. */
+__noinline int find_kind(struct hd_slot *s, struct call *c) {
+    if (s == 0 || c == 0) {
+        return -1;
     }
-    if (k->object == 0) {
-        k->object = c->object; /* the hook does not know the object of a wait that began before the watch */
+    __u32 last = s->last % HD_SLOT_KINDS;
+    if (is_kind(&s->kind[last], c)) {
+        return last;
     }
-    return k->object == c->object;
+    for (__u32 i = 0; i < HD_SLOT_KINDS; i++) {
+        if (is_kind(&s->kind[i], c)) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 /* True if the wait may block, by its time limit. */
@@ -90,23 +104,22 @@ static __always_inline bool may_block(__u32 class, const __u64 args[6]) {
     return at == 0 || bpf_probe_read_user(time, sizeof time, (void *)at) != 0 || (time[0] | time[1]) != 0;
 }
 
-/* The kind that was used last the longest ago. A kind of the loop itself stays, if another can go. */
-static __always_inline __u32 oldest_kind(const struct hd_slot *s) {
-    __u64 least = ~0ULL;
-    __u32 oldest = 0;
-    for (__u32 i = 0; i < HD_SLOT_KINDS; i++) {
-        __u64 order = s->kind[i].order | (is_idle(&s->kind[i]) ? 1ULL << 62 : 0);
-        if (order < least) {
-            least = order;
-            oldest = i;
+/* The oldest kind. A kind of the loop itself stays, if another can go. */
+static __always_inline __u32 oldest_kind(struct hd_slot *s) {
+    __u32 i = 0;
+    for (__u32 tries = 0; tries < HD_SLOT_KINDS; tries++) {
+        i = s->next++ % HD_SLOT_KINDS;
+        if (!is_idle(&s->kind[i])) {
+            break;
         }
     }
-    return oldest;
+    return i;
 }
 
 /* Adds a kind and sends its first sight. Returns its number, or -1: not now. */
-static __noinline int add_kind(struct hd_slot *s, struct call *c, struct pt_regs *regs, __u64 now) {
-    if (s == 0 || c == 0 || regs == 0 || c->class == HD_CALL_RESTART) {
+static __noinline int add_kind(struct hd_slot *s, struct call *c, __u64 now) {
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    if (c->class == HD_CALL_RESTART) {
         return -1;
     }
     __u64 due = s->sight_ns;
@@ -146,19 +159,6 @@ static __noinline int add_kind(struct hd_slot *s, struct call *c, struct pt_regs
     copy_stack(r, c->sp);
     bpf_ringbuf_submit(r, 0);
     return i;
-}
-
-static __always_inline int kind_of(struct hd_slot *s, struct call *c, struct pt_regs *regs, __u64 now) {
-    __u32 last = s->last % HD_SLOT_KINDS;
-    if (is_kind(&s->kind[last], c)) {
-        return last;
-    }
-    for (__u32 i = 0; i < HD_SLOT_KINDS; i++) {
-        if (is_kind(&s->kind[i], c)) {
-            return i;
-        }
-    }
-    return add_kind(s, c, regs, now);
 }
 
 #endif

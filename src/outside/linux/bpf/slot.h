@@ -57,7 +57,8 @@ struct hd_slot {
     __u8 by_call; /* the wait that is not over began by its call, not by a switch */
     __u8 blocked; /* the thread was blocked in the loop's last wait */
     __u8 seeded;  /* no call of this thread has been seen: it was in a call when the watch began */
-    __u8 free[7];
+    __u8 next;    /* the place of the next kind */
+    __u8 free[6];
     struct hd_slot_kind kind[HD_SLOT_KINDS];
 };
 

@@ -63,12 +63,16 @@ static __always_inline void begin_wait(struct hd_slot *s, struct pt_regs *regs, 
         c.object = object_of(c.arg);
     }
     __u64 now = bpf_ktime_get_ns();
-    int i = kind_of(s, &c, regs, now);
+    int i = find_kind(s, &c);
     if (i < 0) {
-        return;
+        i = add_kind(s, &c, now);
+        if (i < 0) {
+            return;
+        }
     }
     i %= HD_SLOT_KINDS;
     struct hd_slot_kind *k = &s->kind[i];
+    k->object = c.object;
     s->last = i;
     s->by_call = by_call;
     s->blocks = !by_call || may_block(class, args);
