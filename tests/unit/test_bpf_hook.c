@@ -158,7 +158,7 @@ static struct seen {
     uint8_t stack[HD_STACK_COPY];
     struct hd_hook_turn turn;
     pid_t began_pid, began_tid, ended_tid, exec_pid;
-    enum hd_wait_verdict verdict; /* of the next sight */
+    enum hd_wait_verdict verdict;    /* of the next sight */
     struct hd_hook_thread suspected; /* the last look at a long turn */
 } seen;
 
