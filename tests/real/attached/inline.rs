@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 #[cfg(target_arch = "x86_64")]
 mod call {
     pub const READ: usize = 0;
+    pub const EVENTFD2: usize = 290;
     pub const EPOLL_CREATE1: usize = 291;
     pub const EPOLL_CTL: usize = 233;
     pub const EPOLL_PWAIT: usize = 281;
@@ -14,6 +15,7 @@ mod call {
 #[cfg(target_arch = "aarch64")]
 mod call {
     pub const READ: usize = 63;
+    pub const EVENTFD2: usize = 19;
     pub const EPOLL_CREATE1: usize = 20;
     pub const EPOLL_CTL: usize = 21;
     pub const EPOLL_PWAIT: usize = 22;
@@ -70,6 +72,8 @@ fn main() {
     let (mut event, mut line, mut interrupted) = ([1u32, 0, 0, 0], [0u8; 64], 0);
     let epoll = unsafe { syscall(call::EPOLL_CREATE1, [0; 5]) } as usize;
     unsafe { syscall(call::EPOLL_CTL, [epoll, 1, 0, event.as_mut_ptr() as usize, 0]) };
+    let wakes = unsafe { syscall(call::EVENTFD2, [0; 5]) } as usize; // other threads would wake the loop by it
+    unsafe { syscall(call::EPOLL_CTL, [epoll, 1, wakes, event.as_mut_ptr() as usize, 0]) };
     println!("ready");
     loop {
         let n = unsafe { syscall(call::EPOLL_PWAIT, [epoll, event.as_mut_ptr() as usize, 1, timeout as usize, 0]) };

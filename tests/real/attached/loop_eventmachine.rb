@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# EventMachine's loop. Requests are those of requests.h.
+# EventMachine's loop, with a server. Requests are those of requests.h.
 require 'eventmachine'
 
 def now_ns
@@ -30,6 +30,7 @@ module Input
 end
 
 EM.run do
+  EM.start_server('127.0.0.1', 0, EM::Connection)
   EM.watch($stdin, Input) { |connection| connection.notify_readable = true }
   EM.add_periodic_timer(ARGV[0].to_i / 1000.0) {} if ARGV[0] != '0'
   $stdout.syswrite("ready\n")
