@@ -16,8 +16,9 @@
 #include "os/os.h"
 
 #define LIST_NS (1 * HD_NS_PER_S) /* a process's threads are listed at most once in this time */
-/* more are looked at half as often, and listed more rarely: these costs are the watcher's budget */
+/* more are looked at and listed more rarely: these costs are the watcher's budget */
 #define MANY_THREADS 256u
+#define MANY_STEPS 4u
 #define MANY_LIST_NS (200 * HD_NS_PER_MS) /* between two processes' lists */
 
 /* ---- what the hook says ----------------------------------------------------------------------- */
@@ -44,6 +45,12 @@ static struct outside_process *process_of(const struct watcher *w, pid_t pid) {
     return p;
 }
 
+/* By its main thread: events come for all programs of the host. */
+static struct outside_process *process_by_thread(const struct watcher *w, pid_t pid) {
+    const struct outside_thread *t = outside_thread_of(w, pid);
+    return t != NULL && t->process->live.pid == pid ? t->process : NULL;
+}
+
 static void on_thread_began(void *arg, pid_t pid, pid_t tid) {
     struct watcher *w = arg;
     struct outside_process *p = process_of(w, pid);
@@ -62,7 +69,7 @@ static void on_thread_ended(void *arg, pid_t tid, uint64_t at_ns) {
 }
 
 static void on_exec(void *arg, pid_t pid) {
-    struct outside_process *p = process_of(arg, pid);
+    struct outside_process *p = process_by_thread(arg, pid);
     if (p != NULL) {
         p->replaced = true;
     }
@@ -207,10 +214,12 @@ static void replace(struct outside_process *p) {
     }
 }
 
-/* Of many processes half are looked at in a step, and those with a long turn always. */
-static bool is_due(const struct outside_process *p, unsigned number) {
-    const struct watcher *w = p->watcher;
-    return w->threads <= MANY_THREADS || p->reporting != NULL || (number + w->steps) % 2 == 0;
+/* In how many steps each of many processes is looked at once: a long turn must be seen well before it becomes
+ * a hang. */
+static unsigned steps_of_all(const struct watcher *w) {
+    const struct hd_record_options *o = &w->options.settings;
+    uint64_t steps = o->threshold_ns / (2 * o->interval_ns);
+    return w->threads <= MANY_THREADS || steps < 1 ? 1 : steps < MANY_STEPS ? (unsigned)steps : MANY_STEPS;
 }
 
 void watcher_step(struct watcher *w) {
@@ -218,11 +227,13 @@ void watcher_step(struct watcher *w) {
     struct outside_process *next;
     w->way->step(w->hook, now_ns);
     w->next_ns = now_ns + w->options.settings.interval_ns;
-    unsigned number = 0;
+    unsigned number = 0, steps = steps_of_all(w);
     w->steps++;
     for (struct outside_process *p = w->processes; p != NULL; p = next) {
         next = p->next;
-        uint64_t next_ns = is_due(p, number++) ? outside_process_look(p, hd_os_now_ns()) : UINT64_MAX;
+        uint64_t next_ns = p->reporting != NULL || (number++ + w->steps) % steps == 0
+                               ? outside_process_look(p, hd_os_now_ns())
+                               : UINT64_MAX;
         w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
         if (p->ended) {
             outside_process_end(p, false);
