@@ -57,7 +57,22 @@ static int open_event(int tid, bool user_only) {
     return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* One event stays open. Otherwise the kernel switches its hooks on for each first event, which takes 20 ms.
+ */
+static void keep_on(void) {
+    static int kept = -1;
+    if (kept < 0) {
+        struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
+                                    .size = sizeof a,
+                                    .config = PERF_COUNT_SW_DUMMY,
+                                    .exclude_kernel = 1,
+                                    .exclude_hv = 1};
+        kept = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+}
+
 static int sampler_open(struct sampler *s, int tid) {
+    keep_on();
     s->fd = open_event(tid, false);
     if (s->fd < 0 && (errno == EACCES || errno == EPERM)) {
         s->fd = open_event(tid, true);
