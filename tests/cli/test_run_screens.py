@@ -43,6 +43,22 @@ thread.join()
 FIGURES = ((r"\d+ ms \(3 and 100 ms are needed\)", "DURATION (3 and 100 ms are needed)"), (r"no hang of 500 ms", "no hang of HALF"))
 
 
+FIXED = """
+#include <poll.h>
+#include <sys/socket.h>
+int wait_for_client(int fd) {
+    struct pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 100) + 1;
+}
+int main(void) {
+    int fd = socket(AF_INET, SOCK_STREAM, 0), turns = 0;
+    listen(fd, 1);
+    while (turns < 12) turns += wait_for_client(fd);
+    return 0;
+}
+"""
+
+
 class RunScreens(SideBySide, Screens):
     def make(self, name, text):
         folder = self.make_folder()
@@ -121,6 +137,16 @@ class RunScreens(SideBySide, Screens):
             """, "\n".join([line for line in text.splitlines() if "watching" not in line][:3]))
         self.assertRegex(text, r"\nhangdog: (fatal )?hang of \S+ s in lookup \(serve\.py:6\), serve\.py\[\d+\], \d\d:\d\d:\d\d\n")
         self.assertRegex(text, r"\n  LOST +N  WORST +CAUSE  FUNCTION +REPORT\n  \S+ s +1  \S+ s +sleep  lookup \(serve\.py:6\)  [0-9a-f]{6}$")
+
+    def beside_the_loop_of_a_program_with_a_fixed_address(self):
+        """Its offsets are addresses."""
+        folder = self.make_folder()
+        path = os.path.join(folder, "fixed")
+        subprocess.run(["gcc", "-no-pie", "-g", "-x", "c", "-", "-o", path], input=FIXED, text=True, check=True)
+        self.assertScreen("""
+            hangdog: watching the loop of fixed[8605]: poll in wait_for_client
+            hangdog: fixed ran for 1.2 s: no hang of 500 ms or more, started in 20 ms
+            """, self.ran(folder, "./fixed"), *FIGURES)
 
     def beside_the_loop_that_is_watched(self):
         """The program prints `done` by itself, before or after the runner's line."""
