@@ -49,12 +49,14 @@ static uint64_t certain_ns(const struct outside_followed *f, uint64_t age_ns) {
     return age_ns > f->earlier_ns ? age_ns - f->earlier_ns : 0;
 }
 
-/* True: the thread waits for its turn in the loop of a pool. */
-static bool is_parked(const struct outside_thread *t, uint64_t turn_ns) {
+static void read_hook(const struct outside_thread *t, uint64_t now_ns, struct hd_hook_thread *seen) {
     const struct watcher *w = t->process->watcher;
     const struct outside_source source = {
         .stacks = w->stacks, .process = &t->process->live, .tid = t->tid, .way = w->way, .hook = w->hook};
-    return t->recogniser != NULL && outside_is_parked(t->recogniser, &source, turn_ns);
+    w->way->read(w->hook, t->tid, seen);
+    if (t->recogniser != NULL) {
+        outside_look(t->recogniser, &source, now_ns, seen);
+    }
 }
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
@@ -238,7 +240,7 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
     if (!look.ended_known) {
         f->earlier_ns = seen->earlier_ns;
     }
-    look.void_turn = t->left || (f->turn.phase != HD_TURN_HANGING && is_parked(t, seen->since_ns));
+    look.void_turn = t->left;
     look.moved = has_moved(f);
     if (t->process->stopped) {
         look.excluded_ns = now_ns - f->looked_ns;
@@ -257,14 +259,12 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
         }
         old_ns = limits->threshold_ns;
     }
-    return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns &&
-           !is_parked(t, seen->since_ns);
+    return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns;
 }
 
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
-    struct watcher *w = t->process->watcher;
     struct hd_hook_thread seen;
-    w->way->read(w->hook, t->tid, &seen);
+    read_hook(t, now_ns, &seen);
     struct hd_limits limits = limits_of(t, seen.earlier_ns);
     if (t->followed == NULL) {
         if (!is_long(t, &seen, &limits, now_ns) || !follow(t, &seen)) {

@@ -53,9 +53,11 @@ struct outside_loop {
 };
 void outside_loop_read(const struct outside_recogniser *r, struct outside_loop *out);
 
-/* True: threads of a pool take turns in the loop, and the thread was parked in the turn that began at
- * `turn_ns`. Then the turn is no hang. */
-bool outside_is_parked(struct outside_recogniser *r, const struct outside_source *s, uint64_t turn_ns);
+/* To be called at each look, with the hook's view of the thread. If threads of a pool take turns in the loop,
+ * changes *seen: a thread that is parked waits. */
+void outside_look(struct outside_recogniser *r, const struct outside_source *s, uint64_t now_ns,
+                  struct hd_hook_thread *seen);
+/* True: the thread was parked in this turn, so the turn says nothing. */
 bool outside_was_parked(const struct outside_recogniser *r, const struct hd_hook_turn *turn);
 
 /* For hd_recogniser.blocked: a sample shows the thread blocked outside of the loop's wait. */

@@ -8,14 +8,15 @@
 /* A thread that waits for its turn in the loop has up to so many frames more than in the loop's wait. */
 #define SAME_TURN_FRAMES 4
 
-bool outside_is_parked(struct outside_recogniser *r, const struct outside_source *s, uint64_t turn_ns) {
+void outside_look(struct outside_recogniser *r, const struct outside_source *s, uint64_t now_ns,
+                  struct hd_hook_thread *seen) {
     for (uint32_t i = 0; i < r->kinds; i++) {
         const struct known_wait *known = &r->kind[i];
         if (known->used && known->verdict == HD_WAIT_IDLE && known->descriptors.epoll) {
-            return outside_parked_now(&r->parked, s->process, s->tid, known->descriptors.fd[0], turn_ns);
+            outside_parked_look(&r->parked, s->process, s->tid, known->descriptors.fd[0], now_ns, seen);
+            return;
         }
     }
-    return false;
 }
 
 bool outside_was_parked(const struct outside_recogniser *r, const struct hd_hook_turn *turn) {

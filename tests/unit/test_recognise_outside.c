@@ -304,14 +304,25 @@ static void a_thread_of_a_pool_is_parked_while_another_serves_the_loop(void **st
     (void)state;
     pid_t pid = start_child(child_with_a_pool);
     struct outside_parked k = {.turn_ns = 0}, other = k;
-    uint64_t until_ns = hd_os_now_ns() + UNTIL_NS;
+    const struct hd_hook_thread turn = {.known = true, .since_ns = hd_os_now_ns()};
+    struct hd_hook_thread seen = turn;
+    uint64_t until_ns = hd_os_now_ns() + UNTIL_NS, at_ns = turn.since_ns + HD_NS_PER_S / 2;
     watch(pid, "");
-    while (!outside_parked_now(&k, &process, pid, POOL_EPOLL, 7)) {
+    while (!seen.waits) {
         assert_true(hd_os_now_ns() < until_ns);
         hd_os_nap(HD_NS_PER_MS);
+        outside_parked_look(&k, &process, pid, POOL_EPOLL, at_ns, &seen);
     }
-    assert_int_equal(k.turn_ns, 7);
-    assert_false(outside_parked_now(&other, &process, pid, POOL_EPOLL + 1, 7));
+    assert_int_equal(seen.since_ns, turn.since_ns);
+    seen = turn;
+    outside_parked_look(&other, &process, pid, POOL_EPOLL + 1, at_ns, &seen);
+    assert_false(seen.waits);
+    k.sp++; /* as if it had been parked elsewhere: by now it may be in a callback, without a server */
+    seen = turn;
+    outside_parked_look(&k, &process, pid, POOL_EPOLL + 1, at_ns + HD_NS_PER_S, &seen);
+    assert_false(seen.waits);
+    assert_int_equal(seen.since_ns, at_ns + HD_NS_PER_S);
+    assert_int_equal(seen.earlier_ns, HD_NS_PER_S);
     leave(pid);
 }
 
