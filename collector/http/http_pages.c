@@ -13,8 +13,24 @@
 #include "collector/report/schema_rule.h"
 #include "collector/store/store.h"
 
-/* The parameters of a list of groups: app, version, state, seen, kind, sort, offset. Sets `p->why` for a
- * wrong one. Texts are valid for the request's life.
+/* A host, unit, container or image: a list of groups has sums of one. */
+static void take_origin(struct http_params *p, struct store_group_filter *filter) {
+    for (int i = 0; i < ORIGINS; i++) {
+        const char *name = http_param_text(p, row_origin_names[i]);
+        if (name[0] == '\0') {
+            continue;
+        }
+        if ((filter->name != NULL || filter->version[0] != '\0') && p->why[0] == '\0') {
+            snprintf(p->why, sizeof p->why, "%s: give one of version, host, unit, container and image",
+                     row_origin_names[i]);
+        }
+        filter->part = row_origin_names[i];
+        filter->name = name;
+    }
+}
+
+/* The parameters of a list of groups: app, version, host, unit, container, image, state, seen, kind, sort,
+ * offset. Sets `p->why` for a wrong one. Texts are valid for the request's life.
  */
 static void http_group_params(struct http_params *p, struct store_group_filter *filter) {
     static const char *const states[] = {"open", "resolved", "ignored", NULL};
@@ -29,6 +45,7 @@ static void http_group_params(struct http_params *p, struct store_group_filter *
     if (filter->version[0] != '\0' && filter->app[0] == '\0' && p->why[0] == '\0') {
         snprintf(p->why, sizeof p->why, "app: name the app of the version");
     }
+    take_origin(p, filter);
     filter->state = state < 0 ? "" : states[state];
     filter->only_new = seen == 0;
     filter->only_regressed = seen == 1;
@@ -104,6 +121,14 @@ static enum MHD_Result answer_versions(struct page *p) {
     return is_wrong(p) ? refuse_params(p) : answer(p, store_versions(p->http->store, app));
 }
 
+static enum MHD_Result answer_origins(struct page *p) {
+    static const char *const parts[ORIGINS + 1] = {"host", "unit", "container", "image", NULL};
+    const int part = http_param_word(&p->params, "part", ORIGIN_HOST, parts);
+    const struct store_origin_filter filter = {
+        .part = row_origin_names[part], .app = text(p, "app"), .offset = offset(p)};
+    return is_wrong(p) ? refuse_params(p) : answer(p, store_origins(p->http->store, &filter));
+}
+
 static enum MHD_Result answer_kinds(struct page *p) {
     const char *app = text(p, "app");
     int since = days(p);
@@ -140,10 +165,13 @@ static enum MHD_Result answer_kind(struct page *p) {
 }
 
 static enum MHD_Result answer_group_reports(struct page *p) {
-    const struct store_filter filter = {.fingerprint = p->segment[1],
-                                        .version = text(p, "version"),
-                                        .offset = offset(p),
-                                        .limit = STORE_ROWS_MAX};
+    struct store_filter filter = {.fingerprint = p->segment[1],
+                                  .version = text(p, "version"),
+                                  .offset = offset(p),
+                                  .limit = STORE_ROWS_MAX};
+    for (int i = 0; i < ORIGINS; i++) {
+        filter.origin[i] = text(p, row_origin_names[i]);
+    }
     return is_wrong(p) ? refuse_params(p) : answer(p, store_reports(p->http->store, &filter));
 }
 
@@ -287,7 +315,7 @@ enum MHD_Result http_page(struct http *h, struct MHD_Connection *c, const char *
         enum MHD_Result (*answer)(struct page *p);
     } pages[] = {{"overview", answer_overview}, {"groups", answer_all_groups}, {"versions", answer_versions},
                  {"kinds", answer_kinds},       {"search", answer_search},     {"reports", answer_kind},
-                 {"compare", answer_compare}};
+                 {"compare", answer_compare},   {"origins", answer_origins}};
     struct page p = {.http = h, .params = {.connection = c}};
     if (!split_path(&p, path)) {
         return answer(&p, NULL);

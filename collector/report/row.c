@@ -14,6 +14,7 @@
 #include "collector/report/kind.h"
 #include "collector/report/schema_rule.h"
 
+#define CONTAINER_ID_SHOWN 12
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 #define LEVEL 3
 #define WRONG_CLOCK_S 600
@@ -94,6 +95,19 @@ static bool set_times(const json_t *report, struct row *out, struct schema_fault
     return true;
 }
 
+const char *const row_origin_names[ORIGINS] = {"host", "unit", "container", "image"};
+
+static void set_origin(const json_t *host, struct row *out) {
+    const json_t *container = json_object_get(host, "container");
+    copy_text(out->origin[ORIGIN_HOST], ROW_ORIGIN_BYTES, host, "name");
+    copy_text(out->origin[ORIGIN_UNIT], ROW_ORIGIN_BYTES, host, "unit");
+    copy_text(out->origin[ORIGIN_CONTAINER], ROW_ORIGIN_BYTES, container, "name");
+    if (out->origin[ORIGIN_CONTAINER][0] == '\0') {
+        copy_text(out->origin[ORIGIN_CONTAINER], CONTAINER_ID_SHOWN + 1, container, "id");
+    }
+    copy_text(out->origin[ORIGIN_IMAGE], ROW_ORIGIN_BYTES, container, "image");
+}
+
 static void set_texts(const json_t *report, struct row *out) {
     const json_t *app = json_object_get(report, "app"), *host = json_object_get(report, "host");
     char system[64], arch[16];
@@ -114,6 +128,7 @@ static void set_texts(const json_t *report, struct row *out) {
     copy_text(system, sizeof system, host, json_object_get(host, "os_version") != NULL ? "os_version" : "os");
     copy_text(arch, sizeof arch, host, "arch");
     snprintf(out->system, sizeof out->system, "%s, %s", system, arch);
+    set_origin(host, out);
 }
 
 /* A compressor's tables take longer to make than to use for one report: each thread keeps its own. */

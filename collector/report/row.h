@@ -23,12 +23,24 @@ enum row_outcome {
     ROW_REPEATED
 };
 
+/* The parts of the place where a program ran. */
+enum row_origin {
+    ORIGIN_HOST,
+    ORIGIN_UNIT,
+    ORIGIN_CONTAINER, /* the name, or the start of the id */
+    ORIGIN_IMAGE,
+    ORIGINS
+};
+extern const char *const row_origin_names[ORIGINS];
+#define ROW_ORIGIN_BYTES 128
+
 struct row {
     char id[ROW_ID_CHARS + 1], repeat_of[ROW_ID_CHARS + 1];
     char app[128], version[128], system[160], kind[24], cause[16], who[128], session[64], own_fingerprint[64];
-    char label[128];              /* of a hang, as the program set it */
-    int64_t started_ms;           /* since 1970, UTC */
-    int64_t duration_ms, used_ms; /* used: of a session, the time that it was in use */
+    char label[128];                        /* of a hang, as the program set it */
+    char origin[ORIGINS][ROW_ORIGIN_BYTES]; /* "": not known */
+    int64_t started_ms;                     /* since 1970, UTC */
+    int64_t duration_ms, used_ms;           /* used: of a session, the time that it was in use */
     bool grouped, is_session;
     bool is_hang;             /* HD_OF_RATE: the duration counts as time hung */
     bool hang_free;           /* of a session: no hang was in it */

@@ -114,6 +114,7 @@ const struct store_backend clickhouse_backend = {
     .overview = clickhouse_overview,
     .groups = clickhouse_groups,
     .versions = clickhouse_versions,
+    .origins = clickhouse_origins,
     .group = clickhouse_group,
     .kinds = clickhouse_kinds,
     .compare = clickhouse_compare,

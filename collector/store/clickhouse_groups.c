@@ -43,6 +43,11 @@ static char *wanted(struct clickhouse *c, const struct store_group_filter *f) {
                        "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @part WHERE"
                        " part = 'version' AND value = ?s?a",
                        f->version, f->app);
+    } else if (f->part != NULL && f->name[0] != '\0') {
+        clickhouse_sql(c, &sql,
+                       "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @origin WHERE"
+                       " part = ?s AND name = ?s?a",
+                       f->part, f->name, f->app);
     } else {
         clickhouse_sql(c, &sql,
                        "SELECT app, fingerprint, " TOTALS ", max(hang) AS is_hang FROM @group_day WHERE"
@@ -122,6 +127,7 @@ bool clickhouse_add_groups(struct clickhouse *c, const struct store_group_filter
     if (groups != NULL) {
         json_object_set_new(to, "totals", totals_of(c, f, all));
         groups = json_array_size(groups) > 0 ? clickhouse_with_shown(c, groups) : groups;
+        clickhouse_count_hosts(c, groups);
         json_object_set_new(to, "days",
                             ROWS("SELECT day, fingerprint, sumMerge(total) AS total_ms FROM @group_day WHERE"
                                  " day >= ?i AND (app, fingerprint) IN ?p GROUP BY day, fingerprint"

@@ -43,7 +43,11 @@ static void add_row(struct clickhouse_bytes *to, const struct clickhouse_new *ne
                                  g->place,
                                  g->path,
                                  row->is_hang ? "hang" : row->kind,
-                                 row->label};
+                                 row->label,
+                                 row->origin[ORIGIN_HOST],
+                                 row->origin[ORIGIN_UNIT],
+                                 row->origin[ORIGIN_CONTAINER],
+                                 row->origin[ORIGIN_IMAGE]};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         clickhouse_add_text(to, texts[i], strlen(texts[i]));
     }
@@ -87,7 +91,7 @@ bool clickhouse_insert(struct clickhouse *c, const struct clickhouse_new *all, s
     bool done = clickhouse_insert_into(
         c,
         "@report(id, fingerprint, app, version, system, kind, cause, session, who, own_fingerprint, function, place,"
-        " path, group_kind, label, body, unnamed, started_ms, duration_ms, counted_ms, received_ms, changed, stand, week, brief, step,"
+        " path, group_kind, label, host, unit, container, image, body, unnamed, started_ms, duration_ms, counted_ms, received_ms, changed, stand, week, brief, step,"
         " hang_free, rule, by_owner, sign)",
         &data);
     free(data.data);

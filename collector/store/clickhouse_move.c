@@ -30,6 +30,9 @@ static void take_counted(struct row *row, const json_t *from) {
     TAKE(row, who);
     TAKE(row, own_fingerprint);
     TAKE(row, label);
+    for (int i = 0; i < ORIGINS; i++) {
+        take_text(row->origin[i], ROW_ORIGIN_BYTES, from, row_origin_names[i]);
+    }
     row->started_ms = number_of(from, "started_ms");
     row->duration_ms = number_of(from, "duration_ms");
     row->is_session = strcmp(row->kind, "session") == 0;

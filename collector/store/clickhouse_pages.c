@@ -127,7 +127,7 @@ static void add_usage(struct clickhouse *c, json_t *all, const char *app, int64_
     json_decref(top);
 }
 
-static json_t *apps_of(struct clickhouse *c) {
+json_t *clickhouse_apps(struct clickhouse *c) {
     return ROWS("SELECT DISTINCT app FROM @app_version ORDER BY app LIMIT 500");
 }
 
@@ -137,7 +137,8 @@ json_t *clickhouse_overview(void *at, const struct store_group_filter *filter) {
     pthread_mutex_lock(&c->reads.lock);
     if (clickhouse_add_groups(c, filter, all)) {
         add_usage(c, all, filter->app, first_day(filter->days));
-        json_object_set_new(all, "apps", apps_of(c));
+        json_object_set_new(all, "apps", clickhouse_apps(c));
+        clickhouse_add_origin_counts(c, filter->app, filter->days, all);
     } else {
         json_decref(all);
         all = NULL;
@@ -153,7 +154,7 @@ json_t *clickhouse_versions(void *at, const char *app) {
                             " FROM @app_version WHERE 1?a GROUP BY app, version ORDER BY first_ms DESC, app,"
                             " version LIMIT 200",
                             app);
-    json_t *apps = versions != NULL ? apps_of(c) : NULL;
+    json_t *apps = versions != NULL ? clickhouse_apps(c) : NULL;
     pthread_mutex_unlock(&c->reads.lock);
     return versions != NULL ? json_pack("{s:o*, s:o}", "apps", apps, "versions", versions) : NULL;
 }
@@ -209,6 +210,7 @@ static void add_parts(struct clickhouse *c, json_t *group) {
         json_object_set_new(group, parts[i].member, ROWS(parts[i].sql, app, fingerprint));
     }
     json_object_set_new(group, "labels", labels_of(c, app, fingerprint));
+    clickhouse_add_origins(c, group);
     json_object_set_new(group, "reports", clickhouse_newest_of_group(c, app, fingerprint));
 }
 

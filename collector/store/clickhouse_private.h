@@ -91,8 +91,8 @@ struct clickhouse_moving {
 };
 
 /* The members of a row that clickhouse_moving_make takes, of the table `report`. */
-#define CLICKHOUSE_COUNTED                                                                                         \
-    "id, fingerprint, app, version, system, kind, cause, session, who, own_fingerprint, label, brief, started_ms," \
+#define CLICKHOUSE_COUNTED                                                                                                                       \
+    "id, fingerprint, app, version, system, kind, cause, session, who, own_fingerprint, label, host, unit, container, image, brief, started_ms," \
     " duration_ms, counted_ms, received_ms, hang_free, sign AS newest_sign, toUInt16(week) AS week_number"
 
 /* The bytes of an answer, or of something that grows; `data` ends with a zero. */
@@ -179,6 +179,12 @@ json_t *clickhouse_newest_of_group(struct clickhouse *c, const char *app, const 
 /* The JSON text of a row's `body`; the caller frees it. */
 char *clickhouse_text_of(const json_t *row, size_t *bytes);
 
+json_t *clickhouse_apps(struct clickhouse *c);
+/* As the functions of sqlite_origins.c. */
+void clickhouse_add_origins(struct clickhouse *c, json_t *group);
+void clickhouse_add_origin_counts(struct clickhouse *c, const char *app, int days, json_t *page);
+/* The member `hosts` of each of the groups. */
+void clickhouse_count_hosts(struct clickhouse *c, json_t *groups);
 /* The groups, each with what it is shown by. One that is not there goes. */
 json_t *clickhouse_with_shown(struct clickhouse *c, json_t *groups);
 /* The members `groups`, `days` and `totals`; false: it failed. */
@@ -186,6 +192,7 @@ bool clickhouse_add_groups(struct clickhouse *c, const struct store_group_filter
 json_t *clickhouse_overview(void *at, const struct store_group_filter *filter);
 json_t *clickhouse_groups(void *at, const struct store_group_filter *filter);
 json_t *clickhouse_versions(void *at, const char *app);
+json_t *clickhouse_origins(void *at, const struct store_origin_filter *filter);
 json_t *clickhouse_group(void *at, const char *fingerprint);
 json_t *clickhouse_kinds(void *at, const char *app, int days);
 json_t *clickhouse_compare(void *at, const char *app, const char *from, const char *to);

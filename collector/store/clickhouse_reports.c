@@ -38,9 +38,11 @@ static json_t *newest(struct clickhouse *c, const char *table, const char *which
         reports =
             ROWS("SELECT " FIXED ", ?n FROM ?n WHERE ?n AND started_ms >= ?i GROUP BY " FIXED
                  "?n ORDER BY started_ms DESC, id LIMIT ?i, ?i",
-                 moves ? "fingerprint" : "argMax(fingerprint, changed) AS fingerprint", table, which,
+                 moves ? "fingerprint, host, unit, container" : "argMax(fingerprint, changed) AS fingerprint",
+                 table, which,
                  row != NULL ? (int64_t)json_integer_value(json_object_get(row, "started_ms")) : INT64_MIN,
-                 moves ? ", fingerprint HAVING argMax(sign, changed) > 0" : "", offset, limit);
+                 moves ? ", fingerprint, host, unit, container HAVING argMax(sign, changed) > 0" : "", offset,
+                 limit);
         enough = row == NULL || reports == NULL || (int64_t)json_array_size(reports) == limit;
         json_decref(from);
     }
@@ -115,6 +117,25 @@ static json_t *app_of(struct clickhouse *c, const char *fingerprint) {
              fingerprint));
 }
 
+/* The newest reports of the group that pass the filter. */
+static json_t *newest_filtered(struct clickhouse *c, const char *app, const struct store_filter *f) {
+    char *group = of_group(c, app, f->fingerprint, text_or_none(f->version), "");
+    struct clickhouse_bytes which = {0};
+    json_t *reports = NULL;
+    clickhouse_sql(c, &which, "?n", group != NULL ? group : "0");
+    for (int i = 0; i < ORIGINS; i++) {
+        if (text_or_none(f->origin[i])[0] != '\0') {
+            clickhouse_sql(c, &which, " AND ?n = ?s", row_origin_names[i], f->origin[i]);
+        }
+    }
+    if (!which.no_memory) {
+        reports = newest(c, "@report", which.data, f->offset, f->limit);
+    }
+    free(which.data);
+    free(group);
+    return reports;
+}
+
 json_t *clickhouse_reports(void *at, const struct store_filter *f) {
     struct clickhouse *c = at;
     struct clickhouse_bytes which = {0};
@@ -122,9 +143,7 @@ json_t *clickhouse_reports(void *at, const struct store_filter *f) {
     pthread_mutex_lock(&c->reads.lock);
     if (text_or_none(f->fingerprint)[0] != '\0') {
         group = app_of(c, f->fingerprint);
-        reports = group != NULL ? newest_of(c, json_text(group, "app"), f->fingerprint,
-                                            text_or_none(f->version), "", f->offset, f->limit)
-                                : json_array();
+        reports = group != NULL ? newest_filtered(c, json_text(group, "app"), f) : json_array();
     } else {
         clickhouse_sql(c, &which, "kind = ?s?a", text_or_none(f->kind), text_or_none(f->app));
         if (f->days > 0) {

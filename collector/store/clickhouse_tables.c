@@ -20,6 +20,9 @@
 #define AGGREGATES(key) " ENGINE = AggregatingMergeTree PARTITION BY week ORDER BY (" key ") AS SELECT week, "
 #define SUMS "sumState(toInt64(sign)) AS n, sumState(counted_ms * sign) AS total"
 #define SEEN "minState(started_ms) AS first, maxState(started_ms) AS last"
+#define ORIGIN                                                                                                     \
+    "arrayJoin(['host', 'unit', 'container', 'image']) AS part, multiIf(part = 'host', host, part = 'unit', unit," \
+    " part = 'container', container, image) AS name"
 #define GROUPED " FROM #report WHERE fingerprint <> '' GROUP BY week, app, fingerprint"
 
 static const struct {
@@ -81,6 +84,20 @@ static const struct {
                                     " FROM #report WHERE fingerprint <> '' AND label <> '' GROUP BY week, app,"
                                     " fingerprint, label",
      "fingerprint"},
+    {"origin",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #origin" AGGREGATES(
+         "app, fingerprint, part, name") "app, fingerprint, " ORIGIN
+                                         ", max(group_kind = 'hang') AS hang, " SUMS GROUPED
+                                         ", part, name HAVING name <> ''",
+     "fingerprint"},
+    {"app_origin",
+     "CREATE MATERIALIZED VIEW IF NOT EXISTS #app_origin" AGGREGATES(
+         "app, part, name") "app, " ORIGIN ", sumState(toInt64(" CLICKHOUSE_HANGS ") * sign) AS n,"
+                            " sumState((" CLICKHOUSE_HANGS ") * counted_ms * sign) AS total,"
+                            " sumState(toInt64(kind = 'session') * sign) AS runs,"
+                            " sumState((kind = 'session') * counted_ms * sign) AS used, " SEEN
+                            " FROM #report GROUP BY week, app, part, name HAVING name <> ''",
+     "app"},
     {"app_day",
      "CREATE MATERIALIZED VIEW IF NOT EXISTS #app_day" AGGREGATES(
          "app, day, version, kind") "app, toInt32(intDiv(started_ms, 86400000)) AS day, version, kind, " SUMS
@@ -147,21 +164,29 @@ static bool is_of_this_form(struct clickhouse *c, struct clickhouse_line *line, 
 
 /* Gives tables of an earlier hangdog this column. The table of all shards comes first. It may not be there
  * yet; then it is made of the other one. Another collector may add the column at the same time. */
-static bool make_label_column(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
-    static const char look[] = "SELECT label FROM #report LIMIT 1";
-    if (make_one(c, line, host, look)) {
+static bool make_column(struct clickhouse *c, struct clickhouse_line *line, size_t host, const char *name) {
+    static const char look[] = "SELECT ?n FROM #report LIMIT 1";
+    if (make_one(c, line, host, look, name)) {
         return true;
     }
-    (void)make_one(c, line, host, "ALTER TABLE @report ADD COLUMN label String");
-    return make_one(c, line, host, "ALTER TABLE #report ADD COLUMN label String") ||
-           make_one(c, line, host, look);
+    (void)make_one(c, line, host, "ALTER TABLE @report ADD COLUMN ?n String", name);
+    return make_one(c, line, host, "ALTER TABLE #report ADD COLUMN ?n String", name) ||
+           make_one(c, line, host, look, name);
+}
+
+static bool make_columns(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
+    bool made = make_column(c, line, host, "label");
+    for (int i = 0; made && i < ORIGINS; i++) {
+        made = make_column(c, line, host, row_origin_names[i]);
+    }
+    return made;
 }
 
 static bool make_tables_on(struct clickhouse *c, struct clickhouse_line *line, size_t host) {
     char sql[256];
     snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", c->database);
     bool made = make_one(c, line, host, sql) && make_report_table(c, line, host) &&
-                is_of_this_form(c, line, host) && make_label_column(c, line, host);
+                is_of_this_form(c, line, host) && make_columns(c, line, host);
     for (size_t i = 1; made && i < TABLES; i++) {
         made = make_one(c, line, host, tables[i].definition);
     }

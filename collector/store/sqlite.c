@@ -123,6 +123,7 @@ const struct store_backend sqlite_backend = {
     .overview = sqlite_overview,
     .groups = sqlite_groups,
     .versions = sqlite_versions,
+    .origins = sqlite_origins,
     .group = sqlite_group,
     .kinds = sqlite_kinds,
     .compare = sqlite_compare,

@@ -10,16 +10,24 @@
 #include "collector/store/sqlite_private.h"
 
 #define LABELS_MAX "200" /* of a group: labels with numbers in them must not fill the store */
+/* Hosts, units, containers or images: of a group, of an app. Ids of containers must not fill the store. */
+#define ORIGINS_OF_GROUP_MAX "1000"
+#define ORIGINS_OF_APP_MAX "10000"
+#define KNOWN_ORIGIN(table, key, max)                                                                       \
+    "iif(" SQLITE_HAS_ORIGIN(table, key, "?1", "?2", "?3") " OR (SELECT count(*) FROM " table " WHERE " key \
+                                                           " = ?1 AND part = ?2) < " max ", ?3, '')"
 #define TIME(sum) sum "_ms = min(" sum "_ms + excluded." sum "_ms, " SUM_MAX ")"
 #define MORE "count = count + excluded.count, " TIME("total")
 #define SEEN "first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)"
 #define ADDED " ON CONFLICT DO UPDATE SET "
 
 static const char *const sql_of[STATEMENTS] = {
-    [ADD_REPORT] = "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+    [ADD_REPORT] =
+        "INSERT OR IGNORE INTO report VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
+        "?18,?19)",
     [FIND_REPORT] = "SELECT 1 FROM report WHERE id = ?1",
     [ADD_ARRIVED] = "INSERT INTO arrived VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,"
-                    "?18,?19,?20,?21,?22,?23)",
+                    "?18,?19,?20,?21,?22,?23,?24,?25,?26,?27)",
     [ALL_ARRIVED] = "SELECT * FROM arrived ORDER BY rowid",
     /* A brief repeat has no threads: its group is that of the whole report before it, of the same app. A key
      * may send reports of one app only, and must not count in another one's groups. */
@@ -53,12 +61,17 @@ static const char *const sql_of[STATEMENTS] = {
         "?1", "?2") " OR"
                     " (SELECT count(*) FROM group_label WHERE fingerprint = ?1) < " LABELS_MAX
                     ", ?2, ''), ?5, ?6 WHERE true" ADDED MORE,
+    [ADD_GROUP_ORIGIN] = "INSERT INTO group_origin SELECT ?1, ?2, " KNOWN_ORIGIN(
+        "group_origin", "fingerprint", ORIGINS_OF_GROUP_MAX) ", ?5, ?6 WHERE true" ADDED MORE,
     [ADD_GROUP_DURATION] = "INSERT INTO group_duration VALUES(?1,?2,?4,?5,?6)" ADDED MORE,
     [ADD_APP_DAY] = "INSERT INTO app_day VALUES(?1,?4,?2,?5,?6,?11)" ADDED MORE
                     ", hang_free = hang_free + excluded.hang_free",
     [ADD_VERSION_DAY] = "INSERT INTO version_day VALUES(?1,?2,?4,?5,?6,?13)" ADDED MORE ", " TIME("used"),
     [ADD_APP_VERSION] = "INSERT INTO app_version VALUES(?1,?2,?5,?6,?12,?13,?7,?8)" ADDED MORE
                         ", runs = runs + excluded.runs, " TIME("used") ", " SEEN,
+    [ADD_APP_ORIGIN] = "INSERT INTO app_origin SELECT ?1, ?2, " KNOWN_ORIGIN(
+        "app_origin", "app", ORIGINS_OF_APP_MAX) ", ?5, ?6, ?12, ?13, ?7, ?8 WHERE true" ADDED MORE
+                                                 ", runs = runs + excluded.runs, " TIME("used") ", " SEEN,
 };
 
 sqlite3_stmt *sqlite_statement(struct sqlite *s, enum statement which) {
@@ -137,6 +150,9 @@ static bool add_report(struct sqlite *s, const struct row *row) {
     sqlite3_bind_int64(q, 13, (int64_t)time(NULL) * 1000);
     sqlite3_bind_blob64(q, 14, row->body, row->body_bytes, SQLITE_STATIC);
     bind_text(q, 15, row->label);
+    for (int i = 0; i < ORIGINS; i++) {
+        bind_text(q, 16 + i, row->origin[i]);
+    }
     return sqlite_done(q);
 }
 

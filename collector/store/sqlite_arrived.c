@@ -116,6 +116,9 @@ static bool append(struct sqlite *s, struct row *row) {
     }
     sqlite3_bind_blob64(q, ROW_TEXTS + 6, row->body, row->body_bytes, SQLITE_STATIC);
     sqlite3_bind_text(q, ROW_TEXTS + 7, row->label, -1, SQLITE_STATIC);
+    for (int i = 0; i < ORIGINS; i++) {
+        sqlite3_bind_text(q, ROW_TEXTS + 8 + i, row->origin[i], -1, SQLITE_STATIC);
+    }
     return sqlite_done(q);
 }
 
@@ -181,6 +184,10 @@ static void read_row(sqlite3_stmt *q, struct row *row) {
     row->body = (unsigned char *)(uintptr_t)sqlite3_column_blob(q, ROW_TEXTS + 5);
     row->body_bytes = (size_t)sqlite3_column_bytes(q, ROW_TEXTS + 5);
     snprintf(row->label, sizeof row->label, "%s", (const char *)sqlite3_column_text(q, ROW_TEXTS + 6));
+    for (int i = 0; i < ORIGINS; i++) {
+        snprintf(row->origin[i], ROW_ORIGIN_BYTES, "%s",
+                 (const char *)sqlite3_column_text(q, ROW_TEXTS + 7 + i));
+    }
 }
 
 static bool add_arrived(struct sqlite *s) {

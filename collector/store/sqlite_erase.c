@@ -15,19 +15,21 @@
     " SET count = count - 1, total_ms = max(0, total_ms - (SELECT duration_ms FROM report WHERE id = ?1))"
 #define IS_HANG " AND EXISTS (SELECT 1 FROM report WHERE id = ?1 AND kind " HANG_KINDS ")"
 #define DAY "day = (SELECT started_ms / 86400000 FROM report WHERE id = ?1)"
+#define OF_ORIGIN " WHERE " OF("app") " AND " SQLITE_ORIGINS_OF_REPORT("app_origin", "app", "app_origin.app")
 #define OF_VERSION " WHERE " OF("app") " AND version = ?2"
 
 /* Subtracts report ?1, counted under version ?2, from the app's sums. In app_day runs are counted as
  * `session`. */
-static const char *const uncount_hang[] = {"UPDATE app_day" LESS
-                                           " WHERE " OF("app") " AND " OF("kind") " AND " DAY,
-                                           "UPDATE version_day" LESS OF_VERSION " AND " DAY IS_HANG,
-                                           "UPDATE app_version" LESS OF_VERSION IS_HANG, NULL};
+static const char *const uncount_hang[] = {
+    "UPDATE app_day" LESS " WHERE " OF("app") " AND " OF("kind") " AND " DAY,
+    "UPDATE version_day" LESS OF_VERSION " AND " DAY IS_HANG, "UPDATE app_version" LESS OF_VERSION IS_HANG,
+    "UPDATE app_origin" LESS OF_ORIGIN IS_HANG, NULL};
 static const char *const uncount_run[] = {
     "UPDATE app_day SET count = count - 1, total_ms = max(0, total_ms - ?3), hang_free = max(0, hang_free - ?4)"
     " WHERE " OF("app") " AND kind = 'session' AND " DAY,
     "UPDATE version_day SET used_ms = max(0, used_ms - ?3)" OF_VERSION " AND " DAY,
-    "UPDATE app_version SET runs = runs - 1, used_ms = max(0, used_ms - ?3)" OF_VERSION, NULL};
+    "UPDATE app_version SET runs = runs - 1, used_ms = max(0, used_ms - ?3)" OF_VERSION,
+    "UPDATE app_origin SET runs = runs - 1, used_ms = max(0, used_ms - ?3)" OF_ORIGIN, NULL};
 /* Then the report itself; the note of a group without reports goes with it. */
 static const char *const remove_report[] = {
     "DELETE FROM app_day WHERE " OF("app") " AND count <= 0",
@@ -35,7 +37,9 @@ static const char *const remove_report[] = {
     "DELETE FROM app_version WHERE " OF(
         "app") " AND count <= 0 AND runs <= 0 AND NOT EXISTS"
                " (SELECT 1 FROM version_day v WHERE v.app = app_version.app AND v.version = app_version.version)",
-    "DELETE FROM report WHERE id = ?1", NULL};
+    "DELETE FROM app_origin WHERE " OF("app") " AND count <= 0 AND runs <= 0",
+    "DELETE FROM report WHERE id = ?1",
+    NULL};
 
 static bool run_all(struct sqlite *s, const char *const *sql, const struct row *row, const char *version) {
     bool done = true;

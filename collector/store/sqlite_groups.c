@@ -31,7 +31,7 @@ struct search {
     size_t count, max;  /* with the pages before this one */
     sqlite3_stmt *days; /* one group's sums */
     int64_t day, new_ms;
-    struct totals of_version; /* where the filter names one */
+    struct totals of_few; /* of one version or one origin, where the filter names it */
 };
 
 static bool is_wanted(const struct store_group_filter *f, const char *fingerprint) {
@@ -122,24 +122,35 @@ static void find_page(struct search *f, bool hangs) {
     sqlite3_finalize(q);
 }
 
-/* Of one version all groups are read: a version has few. */
-static void find_page_of_version(struct search *f, bool hangs) {
+static bool has_version(const struct store_group_filter *f) {
+    return f->version != NULL && f->version[0] != '\0';
+}
+
+static bool has_origin(const struct store_group_filter *f) {
+    return f->part != NULL && f->name[0] != '\0';
+}
+
+/* Of one version, host, unit, container or image all groups are read: there are few. */
+static void find_page_of_few(struct search *f, bool hangs) {
     static const char *const columns[] = {[STORE_BY_TIME] = "v.total_ms DESC, v.count",
                                           [STORE_BY_COUNT] = "v.count DESC, v.total_ms",
                                           [STORE_BY_USERS] = "g.users",
                                           [STORE_BY_LAST] = "g.last_ms",
                                           [STORE_BY_FIRST] = "g.first_ms"};
     char sql[512];
-    const bool is_counted = hangs == (f->f->kinds != STORE_OTHERS);
-    snprintf(
-        sql, sizeof sql,
-        "SELECT g.rowid, g.fingerprint, v.count, v.total_ms FROM group_version v JOIN grouped g"
-        " USING(fingerprint) WHERE v.app = ?1 AND v.version = ?2 AND v.count > 0 AND (g.kind = 'hang') = ?3"
-        " AND g.first_ms >= ?4 ORDER BY %s DESC, g.fingerprint",
-        columns[f->f->order]);
+    const bool of_version = has_version(f->f), is_counted = hangs == (f->f->kinds != STORE_OTHERS);
+    snprintf(sql, sizeof sql,
+             "SELECT g.rowid, g.fingerprint, v.count, v.total_ms FROM %s v JOIN grouped g USING(fingerprint)"
+             " WHERE %s AND v.count > 0 AND (g.kind = 'hang') = ?3 AND g.first_ms >= ?4 ORDER BY %s DESC,"
+             " g.fingerprint",
+             of_version ? "group_version" : "group_origin",
+             of_version ? "v.app = ?1 AND v.version = ?2"
+                        : "(?1 = '' OR g.app = ?1) AND v.name = ?2 AND v.part = ?5",
+             columns[f->f->order]);
     sqlite3_stmt *q = sqlite_query(f->s, sql);
     if (q != NULL) {
-        sqlite_bind(q, "ssii", f->f->app, f->f->version, (int64_t)hangs, f->new_ms);
+        sqlite_bind(q, of_version ? "ssii" : "ssiis", f->f->app, of_version ? f->f->version : f->f->name,
+                    (int64_t)hangs, f->new_ms, f->f->part);
     }
     while (q != NULL && sqlite3_step(q) == SQLITE_ROW) {
         const struct found one = {sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 2),
@@ -148,9 +159,9 @@ static void find_page_of_version(struct search *f, bool hangs) {
             continue;
         }
         if (is_counted) {
-            f->of_version.groups++;
-            f->of_version.count += one.count;
-            f->of_version.total_ms += one.total_ms;
+            f->of_few.groups++;
+            f->of_few.count += one.count;
+            f->of_few.total_ms += one.total_ms;
         }
         if (f->count < f->max) {
             f->all[f->count++] = one;
@@ -159,18 +170,15 @@ static void find_page_of_version(struct search *f, bool hangs) {
     sqlite3_finalize(q);
 }
 
-static bool has_version(const struct store_group_filter *f) {
-    return f->version != NULL && f->version[0] != '\0';
-}
-
 /* The data of each group on the page. */
 static json_t *show(const struct search *f) {
     json_t *groups = json_array();
     sqlite3_stmt *q = sqlite_query(
         f->s,
         "SELECT fingerprint, app, function, place, cause, by_owner, users, max_ms, first_ms, last_ms, kind,"
-        " (SELECT count(*) FROM group_version v WHERE v.fingerprint = g.fingerprint) AS versions"
-        " FROM grouped g WHERE rowid = ?1");
+        " (SELECT count(*) FROM group_version v WHERE v.fingerprint = g.fingerprint) AS versions,"
+        " (SELECT count(*) FROM group_origin o WHERE o.fingerprint = g.fingerprint AND o.part = 'host' AND"
+        " o.name <> '') AS hosts FROM grouped g WHERE rowid = ?1");
     const int64_t new_ms = sqlite_new_ms();
     for (size_t i = (size_t)f->f->offset; q != NULL && i < f->count; i++) {
         sqlite_bind(q, "i", f->all[i].row);
@@ -288,8 +296,8 @@ static struct totals totals_of_all(const struct search *f, bool hangs) {
 static json_t *totals(struct search *f) {
     const bool hangs = f->f->kinds != STORE_OTHERS;
     struct totals all;
-    if (has_version(f->f)) {
-        all = f->of_version;
+    if (has_version(f->f) || has_origin(f->f)) {
+        all = f->of_few;
     } else if (f->f->only != NULL) {
         all = totals_of(f, f->f->only, hangs);
     } else {
@@ -316,7 +324,8 @@ void sqlite_add_groups(struct sqlite *s, const struct store_group_filter *filter
     f.days = sqlite_query(
         s, "SELECT sum(count), sum(total_ms) FROM group_day WHERE fingerprint = ?1 AND day >= ?2");
     if (f.all != NULL && f.days != NULL) {
-        void (*find)(struct search *f, bool hangs) = has_version(filter) ? find_page_of_version : find_page;
+        void (*find)(struct search *f, bool hangs) =
+            has_version(filter) || has_origin(filter) ? find_page_of_few : find_page;
         if (filter->kinds != STORE_OTHERS) {
             find(&f, true);
         }

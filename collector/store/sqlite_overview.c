@@ -173,6 +173,7 @@ json_t *sqlite_overview(void *file, const struct store_group_filter *filter) {
     json_object_set_new(all, "versions", by_app(versions));
     json_object_set_new(all, "apps", apps);
     add_sessions(s, all, app, day);
+    sqlite_add_origin_counts(s, app, day, all);
     sqlite_run(s->reads, "COMMIT");
     pthread_mutex_unlock(&s->reading);
     json_decref(versions);

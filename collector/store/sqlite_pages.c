@@ -39,12 +39,14 @@ static void add_parts(struct sqlite *s, json_t *group, const char *fingerprint) 
                       " GROUP BY step ORDER BY step"},
         {"kinds", "SELECT kind, sum(count) AS count, sum(total_ms) AS total_ms FROM group_duration"
                   " WHERE fingerprint = ?1 GROUP BY kind ORDER BY kind"},
-        {"reports", "SELECT id, kind, version, system, started_ms, duration_ms, brief FROM report"
-                    " WHERE grouped = ?1 ORDER BY started_ms DESC LIMIT 50"},
+        {"reports",
+         "SELECT id, kind, version, system, started_ms, duration_ms, brief, host, unit, container FROM report"
+         " WHERE grouped = ?1 ORDER BY started_ms DESC LIMIT 50"},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         json_object_set_new(group, parts[i].member, sqlite_select(s, parts[i].sql, "s", fingerprint));
     }
+    sqlite_add_origins(s, fingerprint, group);
 }
 
 json_t *sqlite_group(void *file, const char *fingerprint) {

@@ -37,6 +37,20 @@
 #define SQLITE_HAS_LABEL(group, name) \
     "EXISTS (SELECT 1 FROM group_label WHERE fingerprint = " group " AND label = " name ")"
 
+/* The same of a host, unit, container or image: `key` is the first column of `table`. */
+#define SQLITE_HAS_ORIGIN(table, key, value, part_, name_)                              \
+    "EXISTS (SELECT 1 FROM " table " o WHERE o." key " = " value " AND o.part = " part_ \
+    " AND o.name = " name_ ")"
+/* Under which names the table counts report ?1. */
+#define SQLITE_ORIGINS_OF_REPORT(table, key, value)                                                \
+    "(part, name) IN (SELECT p.part, iif(" SQLITE_HAS_ORIGIN(                                      \
+        table, key, value, "p.part",                                                               \
+        "p.name") ", p.name, '')"                                                                  \
+                  " FROM (SELECT 'host' AS part, host AS name FROM report WHERE id = ?1 UNION ALL" \
+                  " SELECT 'unit', unit FROM report WHERE id = ?1 UNION ALL"                       \
+                  " SELECT 'container', container FROM report WHERE id = ?1 UNION ALL"             \
+                  " SELECT 'image', image FROM report WHERE id = ?1) p WHERE p.name <> '')"
+
 enum statement {
     ADD_REPORT,
     FIND_REPORT,
@@ -56,10 +70,12 @@ enum statement {
     ADD_GROUP_VERSION,
     ADD_GROUP_SYSTEM,
     ADD_GROUP_LABEL,
+    ADD_GROUP_ORIGIN,
     ADD_GROUP_DURATION,
     ADD_APP_DAY,
     ADD_VERSION_DAY,
     ADD_APP_VERSION,
+    ADD_APP_ORIGIN,
     STATEMENTS
 };
 
@@ -165,6 +181,11 @@ void sqlite_add_groups(struct sqlite *s, const struct store_group_filter *filter
 json_t *sqlite_overview(void *file, const struct store_group_filter *filter);
 json_t *sqlite_groups(void *file, const struct store_group_filter *filter);
 json_t *sqlite_versions(void *file, const char *app);
+json_t *sqlite_origins(void *file, const struct store_origin_filter *filter);
+/* The number of hosts, and of units, in which the app, or any app, ran since this day. */
+void sqlite_add_origin_counts(struct sqlite *s, const char *app, int64_t day, json_t *page);
+/* The members hosts, units, containers and images of a group, and how many hosts it has. */
+void sqlite_add_origins(struct sqlite *s, const char *fingerprint, json_t *group);
 json_t *sqlite_group(void *file, const char *fingerprint);
 json_t *sqlite_kinds(void *file, const char *app, int days);
 json_t *sqlite_compare(void *file, const char *app, const char *from, const char *to);

@@ -129,16 +129,16 @@ static long regroup_some(struct sqlite *s, const json_t *schema, struct place *a
 
 /* Groups without reports go, and the others' extremes are those of their reports. */
 static bool finish(struct sqlite *s) {
-    return sqlite_run(s->writes,
-                      "DELETE FROM grouped WHERE count <= 0;"
-                      "DELETE FROM group_day WHERE count <= 0; DELETE FROM group_version WHERE count <= 0;"
-                      "DELETE FROM group_system WHERE count <= 0; DELETE FROM group_label WHERE count <= 0;"
-                      "DELETE FROM group_duration WHERE count <= 0;"
-                      "DELETE FROM issue WHERE fingerprint NOT IN (SELECT fingerprint FROM grouped);"
-                      "UPDATE grouped SET max_ms = m, first_ms = f, last_ms = l FROM (SELECT grouped AS g,"
-                      " max(duration_ms) AS m, min(started_ms) AS f, max(started_ms) AS l FROM report"
-                      " WHERE grouped IS NOT NULL GROUP BY grouped) WHERE fingerprint = g;"
-                      "DELETE FROM setting WHERE name = 'regroup'");
+    return sqlite_run(
+        s->writes, "DELETE FROM grouped WHERE count <= 0;"
+                   "DELETE FROM group_day WHERE count <= 0; DELETE FROM group_version WHERE count <= 0;"
+                   "DELETE FROM group_system WHERE count <= 0; DELETE FROM group_label WHERE count <= 0;"
+                   "DELETE FROM group_duration WHERE count <= 0; DELETE FROM group_origin WHERE count <= 0;"
+                   "DELETE FROM issue WHERE fingerprint NOT IN (SELECT fingerprint FROM grouped);"
+                   "UPDATE grouped SET max_ms = m, first_ms = f, last_ms = l FROM (SELECT grouped AS g,"
+                   " max(duration_ms) AS m, min(started_ms) AS f, max(started_ms) AS l FROM report"
+                   " WHERE grouped IS NOT NULL GROUP BY grouped) WHERE fingerprint = g;"
+                   "DELETE FROM setting WHERE name = 'regroup'");
 }
 
 static long regroup(struct sqlite *s, const json_t *schema, long max) {

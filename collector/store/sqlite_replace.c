@@ -24,6 +24,9 @@ static const char *const uncount[] = {
     "UPDATE group_label" LESS " WHERE fingerprint = ?2 AND label ="
     " (SELECT iif(" SQLITE_HAS_LABEL(
         "?2", "r.label") ", r.label, '') FROM report r WHERE r.id = ?1 AND r.label <> '')",
+    "UPDATE group_origin" LESS
+    " WHERE fingerprint = ?2 AND " SQLITE_ORIGINS_OF_REPORT("group_origin", "fingerprint", "?2"),
+    "DELETE FROM group_origin WHERE fingerprint = ?2 AND count <= 0",
     "DELETE FROM group_label WHERE fingerprint = ?2 AND count <= 0",
     "DELETE FROM group_day WHERE fingerprint = ?2 AND count <= 0",
     "DELETE FROM group_version WHERE fingerprint = ?2 AND count <= 0",

@@ -8,8 +8,8 @@
 
 #include "collector/store/sqlite_private.h"
 
-#define REPORT_MEMBERS                                                                                      \
-    "id, r.kind, r.cause, r.app, version, system, started_ms, duration_ms, brief, coalesce(grouped, '') AS" \
+#define REPORT_MEMBERS                                                                                                             \
+    "id, r.kind, r.cause, r.app, version, system, started_ms, duration_ms, brief, host, unit, container, coalesce(grouped, '') AS" \
     " fingerprint, coalesce(function, '') AS function, coalesce(place, '') AS place"
 /* A report is named by its group, which is of more reports: it lacks fewer functions. */
 #define REPORTS " FROM report r LEFT JOIN grouped g ON g.fingerprint = r.grouped"
@@ -23,12 +23,17 @@ static bool given(const char *text) {
 }
 
 json_t *sqlite_reports(void *file, const struct store_filter *f) {
-    static const char newest[] = " AND started_ms >= ?5 ORDER BY started_ms DESC LIMIT ?3 OFFSET ?4";
+    static const char newest[] =
+        " AND started_ms >= ?5 AND (?7 = '' OR unit = ?7) AND (?8 = '' OR container = ?8)"
+        " AND (?9 = '' OR image = ?9) ORDER BY started_ms DESC LIMIT ?3 OFFSET ?4";
     struct sqlite *s = file;
     const char *which, *first, *second;
-    char sql[768];
+    char sql[1024];
     if (given(f->fingerprint)) {
-        which = given(f->version) ? "grouped = ?1 AND version = ?2" : "grouped = ?1 AND ?2 = ''";
+        which = given(f->origin[ORIGIN_HOST])
+                    ? "grouped = ?1 AND (?2 = '' OR version = ?2) AND host = ?6 AND host <> ''"
+                : given(f->version) ? "grouped = ?1 AND version = ?2"
+                                    : "grouped = ?1 AND ?2 = ''";
         first = f->fingerprint;
         second = f->version != NULL ? f->version : "";
     } else {
@@ -40,8 +45,14 @@ json_t *sqlite_reports(void *file, const struct store_filter *f) {
     }
     snprintf(sql, sizeof sql, "SELECT " REPORT_MEMBERS REPORTS " WHERE %s%s", which, newest);
     sqlite_start_reading(s);
-    json_t *reports = sqlite_select(s, sql, "ssiii", first, second, (int64_t)f->limit, (int64_t)f->offset,
-                                    f->days > 0 ? sqlite_first_day(f->days) * DAY_MS : INT64_MIN);
+    const char *origin[ORIGINS];
+    for (int i = 0; i < ORIGINS; i++) {
+        origin[i] = f->origin[i] != NULL ? f->origin[i] : "";
+    }
+    json_t *reports =
+        sqlite_select(s, sql, "ssiiissss", first, second, (int64_t)f->limit, (int64_t)f->offset,
+                      f->days > 0 ? sqlite_first_day(f->days) * DAY_MS : INT64_MIN, origin[ORIGIN_HOST],
+                      origin[ORIGIN_UNIT], origin[ORIGIN_CONTAINER], origin[ORIGIN_IMAGE]);
     pthread_mutex_unlock(&s->reading);
     return json_pack("{s:o}", "reports", reports);
 }

@@ -49,13 +49,15 @@ static bool remove_sums(struct sqlite *s, int64_t before_ms) {
            remove_by(s, "DELETE FROM app_day WHERE day < ?1", day, 0) >= 0 &&
            remove_by(s, "DELETE FROM version_day WHERE day < ?1", day, 0) >= 0 &&
            remove_by(s, "DELETE FROM app_version WHERE last_ms < ?1", before_ms, 0) >= 0 &&
+           remove_by(s, "DELETE FROM app_origin WHERE last_ms < ?1", before_ms, 0) >= 0 &&
            remove_by(s,
                      "DELETE FROM grouped WHERE last_ms < ?1 AND NOT EXISTS"
                      " (SELECT 1 FROM report r WHERE r.grouped = grouped.fingerprint)",
                      before_ms, 0) >= 0 &&
            remove_of_no_group(s, "user") && remove_of_no_group(s, "group_day") &&
            remove_of_no_group(s, "group_version") && remove_of_no_group(s, "group_system") &&
-           remove_of_no_group(s, "group_duration") && remove_of_no_group(s, "group_label");
+           remove_of_no_group(s, "group_duration") && remove_of_no_group(s, "group_label") &&
+           remove_of_no_group(s, "group_origin");
 }
 
 static void copy_text(char to[UNNAMED_ID_BYTES], sqlite3_stmt *q, int column) {

@@ -25,6 +25,16 @@ static bool count_row(struct sum *sum, const struct row *row) {
     return sum != NULL;
 }
 
+static bool count_origins(struct sqlite *s, const struct row *row) {
+    bool well = true;
+    for (int i = 0; well && i < ORIGINS; i++) {
+        well = row->origin[i][0] == '\0' || count_row(sum_at(s, ADD_GROUP_ORIGIN, row->group.fingerprint,
+                                                             row_origin_names[i], row->origin[i], 0),
+                                                      row);
+    }
+    return well;
+}
+
 bool sqlite_add_group_sums(struct sqlite *s, const struct row *row) {
     const char *fingerprint = row->group.fingerprint;
     const int64_t day = row->started_ms / DAY_MS, step = step_of(row->duration_ms);
@@ -33,6 +43,7 @@ bool sqlite_add_group_sums(struct sqlite *s, const struct row *row) {
            count_row(sum_at(s, ADD_GROUP_SYSTEM, fingerprint, row->system, NULL, 0), row) &&
            (row->label[0] == '\0' ||
             count_row(sum_at(s, ADD_GROUP_LABEL, fingerprint, row->label, NULL, 0), row)) &&
+           count_origins(s, row) &&
            count_row(sum_at(s, ADD_GROUP_DURATION, fingerprint, row->kind, NULL, step), row) &&
            (s->sums.count < SUMS_MAX || sqlite_write_sums(s));
 }
@@ -94,9 +105,17 @@ bool sqlite_take_group_sums(struct sqlite *s, const char *old, const struct row 
         "UPDATE group_version" LESS " AND app = ?2 AND version = ?3",
         "UPDATE group_system" LESS " AND system = ?2",
         "UPDATE group_duration" LESS " AND kind = ?2 AND step = ?5",
-        "UPDATE group_label" LESS " AND ?2 <> '' AND label = iif(" SQLITE_HAS_LABEL("?1", "?2") ", ?2, '')"};
+        "UPDATE group_label" LESS " AND ?2 <> '' AND label = iif(" SQLITE_HAS_LABEL("?1", "?2") ", ?2, '')",
+        "UPDATE group_origin" LESS " AND part = ?2 AND name = iif(" SQLITE_HAS_ORIGIN(
+            "group_origin", "fingerprint", "?1", "?2", "?3") ", ?3, '')"};
     const int64_t ms = row->duration_ms, day = row->started_ms / DAY_MS;
-    return run(s, sql[0], "sssi", old, "", "", ms, 0) && run(s, sql[1], "sssii", old, "", "", ms, day) &&
+    bool well = true;
+    for (int i = 0; well && i < ORIGINS; i++) {
+        well = row->origin[i][0] == '\0' ||
+               run(s, sql[6], "sssi", old, row_origin_names[i], row->origin[i], ms, 0);
+    }
+    return well && run(s, sql[0], "sssi", old, "", "", ms, 0) &&
+           run(s, sql[1], "sssii", old, "", "", ms, day) &&
            run(s, sql[2], "sssi", old, row->app, row->version, ms, 0) &&
            run(s, sql[3], "sssi", old, row->system, "", ms, 0) &&
            run(s, sql[4], "sssii", old, row->kind, "", ms, step_of(ms)) &&
@@ -113,6 +132,15 @@ static bool add_version(const struct row *row, struct sum *sum) {
     return sum != NULL;
 }
 
+static bool add_origins(struct sqlite *s, const struct row *row) {
+    bool well = true;
+    for (int i = 0; well && i < ORIGINS; i++) {
+        well = row->origin[i][0] == '\0' ||
+               add_version(row, sum_at(s, ADD_APP_ORIGIN, row->app, row_origin_names[i], row->origin[i], 0));
+    }
+    return well;
+}
+
 bool sqlite_add_sums(struct sqlite *s, const struct row *row) {
     const int64_t day = row->started_ms / DAY_MS, used_ms = row->is_session ? row->used_ms : 0;
     if (row->grouped && !sqlite_add_group_sums(s, row)) {
@@ -125,6 +153,6 @@ bool sqlite_add_sums(struct sqlite *s, const struct row *row) {
     sum_add(of_app, 1, row->is_session ? used_ms : row->duration_ms, row->started_ms);
     of_app->hang_free += row->is_session && row->hang_free;
     return add_version(row, sum_at(s, ADD_VERSION_DAY, row->app, row->version, NULL, day)) &&
-           add_version(row, sqlite_sum(s, ADD_APP_VERSION, row->app, row->version)) &&
+           add_version(row, sqlite_sum(s, ADD_APP_VERSION, row->app, row->version)) && add_origins(s, row) &&
            (s->sums.count < SUMS_MAX || sqlite_write_sums(s));
 }

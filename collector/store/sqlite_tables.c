@@ -108,7 +108,25 @@ static const char *const steps[] = {
     "ALTER TABLE report ADD COLUMN label TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE arrived ADD COLUMN label TEXT NOT NULL DEFAULT '';"
     "CREATE TABLE group_label(fingerprint TEXT NOT NULL, label TEXT NOT NULL, count INTEGER NOT NULL,"
-    " total_ms INTEGER NOT NULL, PRIMARY KEY(fingerprint, label)) STRICT, WITHOUT ROWID;"};
+    " total_ms INTEGER NOT NULL, PRIMARY KEY(fingerprint, label)) STRICT, WITHOUT ROWID;",
+
+    /* `part`: host, unit, container or image. The name "" has the reports of all names that found no place.
+     */
+    "ALTER TABLE report ADD COLUMN host TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE report ADD COLUMN unit TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE report ADD COLUMN container TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE report ADD COLUMN image TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE arrived ADD COLUMN host TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE arrived ADD COLUMN unit TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE arrived ADD COLUMN container TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE arrived ADD COLUMN image TEXT NOT NULL DEFAULT '';"
+    "CREATE INDEX report_of_host ON report(grouped, host, started_ms) WHERE host <> '';"
+    "CREATE TABLE group_origin(fingerprint TEXT NOT NULL, part TEXT NOT NULL, name TEXT NOT NULL,"
+    " count INTEGER NOT NULL, total_ms INTEGER NOT NULL, PRIMARY KEY(fingerprint, part, name)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX group_of_origin ON group_origin(part, name);"
+    "CREATE TABLE app_origin(app TEXT NOT NULL, part TEXT NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL,"
+    " total_ms INTEGER NOT NULL, runs INTEGER NOT NULL, used_ms INTEGER NOT NULL, first_ms INTEGER NOT NULL,"
+    " last_ms INTEGER NOT NULL, PRIMARY KEY(app, part, name)) STRICT, WITHOUT ROWID;"};
 
 #define STEPS ((int)(sizeof steps / sizeof steps[0]))
 

@@ -226,6 +226,10 @@ json_t *store_groups(struct store *s, const struct store_group_filter *filter) {
     return query_groups(s, filter, s->backend->groups);
 }
 
+json_t *store_origins(struct store *s, const struct store_origin_filter *filter) {
+    return s->backend->origins(s->reports, filter);
+}
+
 json_t *store_versions(struct store *s, const char *app) {
     return s->backend->versions(s->reports, app);
 }

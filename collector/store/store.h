@@ -125,6 +125,7 @@ bool store_setting_set(struct store *s, const char *name, const char *value);
 /* Which reports; "" or NULL: any. Newest first. */
 struct store_filter {
     const char *fingerprint, *version; /* of one group, and of one version in it */
+    const char *origin[ORIGINS];       /* and of these hosts, units, containers and images */
     const char *kind, *app;            /* else of a kind that kind_is_listed, of one app, */
     int days;                          /* and of the last days; 0: of all */
     long offset;
@@ -147,6 +148,7 @@ enum store_group_kinds {
 struct store_group_filter {
     const char *app, *state; /* open (regressed too), resolved, ignored */
     const char *version;     /* a version of the app; then sums cover all days, and `days` is ignored */
+    const char *part, *name; /* else a host, unit, container or image, by row_origin_names; the same */
     bool only_new, only_regressed;
     enum store_group_kinds kinds;
     enum store_order order;
@@ -164,6 +166,12 @@ json_t *store_overview(struct store *s, const struct store_group_filter *filter)
 json_t *store_groups(struct store *s, const struct store_group_filter *filter);
 /* The versions of an app, or of all, with the sums of their whole life, the newest first; and all apps. */
 json_t *store_versions(struct store *s, const char *app);
+/* Hosts, units, containers or images, with the sums of their whole life, those with the most time first. */
+struct store_origin_filter {
+    const char *part, *app; /* a name of row_origin_names; "" for all apps */
+    long offset;
+};
+json_t *store_origins(struct store *s, const struct store_origin_filter *filter);
 json_t *store_group(struct store *s, const char *fingerprint);
 json_t *store_kinds(struct store *s, const char *app, int days);
 json_t *store_compare(struct store *s, const char *app, const char *from, const char *to);

@@ -31,6 +31,7 @@ struct store_backend {
     json_t *(*overview)(void *at, const struct store_group_filter *filter);
     json_t *(*groups)(void *at, const struct store_group_filter *filter);
     json_t *(*versions)(void *at, const char *app);
+    json_t *(*origins)(void *at, const struct store_origin_filter *filter);
     json_t *(*group)(void *at, const char *fingerprint);
     json_t *(*kinds)(void *at, const char *app, int days);
     json_t *(*compare)(void *at, const char *app, const char *from, const char *to);

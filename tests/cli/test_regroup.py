@@ -14,7 +14,7 @@ import unittest
 from support_fleet import Collector, small_report
 from support_run import HANGDOG, PATIENCE, environment, main
 
-SUMS = ("group_day", "group_version", "group_system", "group_label", "group_duration", "user")
+SUMS = ("group_day", "group_version", "group_system", "group_label", "group_origin", "group_duration", "user")
 
 
 def report(functions, whole=True, **more):

@@ -12,6 +12,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../cli"))
 from support_clickhouse import Cluster
 from support_fleet import Collector, small_report
+from support_origins import check, fleet
 from support_run import wait_until
 
 
@@ -76,6 +77,31 @@ class ClickHouse(unittest.TestCase):
         self.assertEqual(self.ids(), sorted(known))
         groups = {group["function"]: group["count"] for group in self.collectors[1].get("overview?days=400")["groups"]}
         self.assertEqual(groups["fetch"], 80)
+
+
+    def test_3_origins(self):
+        collector = self.collectors[0]
+        for start in range(0, 10, 3):
+            collector.send(fleet("fleet")[start:start + 3])
+        check(self, collector.get, "fleet")
+
+    def test_3_tables_of_an_earlier_version(self):
+        """Tables without hosts get them."""
+        url, state = self.url.replace("/hangs?", "/old?"), os.path.join(self.folder, "state-old.db")
+        collector = Collector("--store", url, "--state", state)
+        self.addCleanup(collector.close)
+        collector.send(fleet("fleet-0"))
+        collector.stop()
+        for shard in self.shards:
+            for table in ("origin", "app_origin", "origin_local", "app_origin_local"):
+                shard.ask("DROP TABLE IF EXISTS old." + table)
+            for column in ("host", "unit", "container", "image"):
+                for table in ("report", "report_local"):
+                    shard.ask("ALTER TABLE old.%s DROP COLUMN %s" % (table, column))
+        collector.start("--store", url, "--state", state)
+        collector.send(fleet("fleet-1"))
+        self.assertEqual(0, collector.get("overview?days=30&app=fleet-0")["hosts"])
+        check(self, collector.get, "fleet-1")
 
 
 if __name__ == "__main__":

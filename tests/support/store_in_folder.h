@@ -75,10 +75,11 @@ static inline void store_change(const struct store_in_folder *p, const char *sql
 
 /* All rows of the tables of sums, users and ways as text; the caller frees it. */
 static inline char *store_file_sums(const char *file) {
-    static const char *const tables[] = {"grouped",        "group_day", "group_version", "group_system",
-                                         "group_duration", "app_day",   "app_version",   "version_day",
-                                         "group_label",    "user",      "way",           "unnamed"};
-    const size_t of_two_columns = 9; /* from here on */
+    static const char *const tables[] = {
+        "grouped",    "group_day",   "group_version", "group_system", "group_duration",
+        "app_day",    "app_version", "version_day",   "group_label",  "group_origin",
+        "app_origin", "user",        "way",           "unnamed"};
+    const size_t of_two_columns = 11; /* from here on */
     sqlite3 *db;
     char *text = malloc(STORE_SUMS_BYTES), sql[128];
     size_t used = 0;

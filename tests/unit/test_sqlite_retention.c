@@ -80,7 +80,7 @@ static int64_t reports(const struct store_in_folder *p) {
 #define MANY_REPORTS(from, to, when)                                                                            \
     "WITH RECURSIVE n(x) AS (SELECT " from " UNION ALL SELECT x + 1 FROM n WHERE x < " to ")"                   \
     " INSERT INTO report SELECT printf('r%d', x), NULL, 'shop', '1', '', 'hang', 'cpu', '', '', 0, 1, 1, " when \
-    ", x'', '' FROM n"
+    ", x'', '', '', '', '', '' FROM n"
 
 /* A whole step of them, and one more, at the head. */
 static void reports_of_the_future_keep_no_later_ones(void **state) {
