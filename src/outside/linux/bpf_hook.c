@@ -190,13 +190,15 @@ static void hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait
     }
 }
 
-/* The start of the turn that is not over, as the BPF programs know it (certain_start). */
-static uint64_t certain_start(const struct hd_slot *s, uint64_t since) {
+/* The start of the turn that is not over, as far as it is certain. The thread made no call while it was
+ * suspect, or had no CPU. Before that it may have been in waits that did not block. */
+static uint64_t certain_start(const struct hd_hook *h, const struct hd_slot *s, uint64_t since) {
     uint64_t suspect = __atomic_load_n(&s->suspect_ns, __ATOMIC_RELAXED);
     uint64_t off = __atomic_load_n(&s->off_ns, __ATOMIC_RELAXED), now = hd_os_now_ns();
-    if (suspect <= since) {
+    if (h->all_calls || (suspect != 0 && suspect <= since)) {
         return since;
     }
+    suspect = suspect == 0 ? now : suspect;
     suspect = off > since && off < suspect ? off : suspect;
     bool exact = s->blocked && s->usual_ns <= HD_USUAL_EXACT_NS && now - suspect >= suspect - since;
     return exact ? since : suspect;
@@ -222,7 +224,7 @@ static void hook_read(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) 
     if (out->waits) {
         out->since_ns = in >> 5;
     } else if (since != 0) {
-        out->since_ns = certain_start(s, since);
+        out->since_ns = certain_start(h, s, since);
         out->earlier_ns = out->since_ns - since;
     } else {
         out->since_ns = h->slots.owner[slot].begun_ns;
