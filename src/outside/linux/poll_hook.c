@@ -6,6 +6,7 @@
 
 #include "os/os.h"
 #include "outside/linux/perf_ring.h"
+#include "outside/linux/perf_switches.h"
 #include "outside/linux/suspicion.h"
 
 #define BUCKETS 1024u
@@ -42,6 +43,14 @@ int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events
     (*hook)->perf_fd = fd;
     (*hook)->prove = hd_suspicion_prove;
     return 0;
+}
+
+int hd_poll_hook_open_records(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
+    int rc = hd_poll_hook_open_counter(hook, events, long_ns);
+    if (rc == 0) {
+        (*hook)->prove = hd_perf_switches_prove;
+    }
+    return rc;
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------ */
@@ -84,6 +93,7 @@ static void sweep(struct hd_hook *h) {
         }
         *at = t->next;
         hd_suspicion_end(t);
+        hd_perf_switches_end(t);
         hd_poll_thread_close(t);
         free(t);
     }

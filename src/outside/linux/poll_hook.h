@@ -12,6 +12,8 @@ int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events
 /* The same, with breakpoints for threads that run for long. */
 int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns);
 void hd_poll_hook_close(struct hd_hook *h);
+/* The same, with records of the switches of each thread whose loop is known. */
+int hd_poll_hook_open_records(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns);
 int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid);
 void hd_poll_hook_unwatch(struct hd_hook *h, pid_t tid);
 void hd_poll_hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait_verdict verdict);

@@ -90,7 +90,9 @@ int hd_poll_thread_look(struct hd_poll_thread *t, hd_poll_prove prove, struct hd
     uint64_t ended = hd_sched_known(last) ? look.sched.slices - last->slices : 0;
     hd_poll_kinds_look(&t->kinds, kind, ended, look.sched.cpu_ns - last->cpu_ns, look.at_ns);
     look.waits = hd_poll_thread_is_idle(t, kind);
-    look.proven_ns = prove != NULL ? prove(t, &look) : 0;
+    if (prove != NULL) {
+        prove(t, &look);
+    }
     seen->turn_ended = hd_poll_turn_look(&t->turn, &look, &seen->turn);
     if (seen->new_kind) {
         fill_sight(&seen->sight, kind, &call, look.at_ns);

@@ -9,6 +9,7 @@
 #include "outside/linux/poll_turn.h"
 
 struct hd_perf_proof;
+struct hd_perf_switches;
 
 struct hd_poll_thread {
     struct hd_poll_thread *next, *chain; /* of the hook: all threads, and those of one bucket */
@@ -17,12 +18,13 @@ struct hd_poll_thread {
     int syscall_fd, schedstat_fd; /* of this thread, also after another thread has got its number */
     struct hd_poll_kinds kinds;
     struct hd_poll_turn turn;
-    struct hd_perf_proof *proof; /* while the thread is under suspicion; else NULL */
-    uint64_t no_proof_until_ns;  /* the kernel has refused one */
+    struct hd_perf_proof *proof;       /* while the thread is under suspicion; else NULL */
+    struct hd_perf_switches *switches; /* NULL: not recorded */
+    uint64_t no_proof_until_ns;        /* the kernel has refused one */
 };
 
-/* Returns the member proven_ns of the look, and may change t->turn.waited_ns. */
-typedef uint64_t (*hd_poll_prove)(struct hd_poll_thread *t, const struct hd_poll_look *look);
+/* Fills the members proven_ns and blocked_ns of the look, and may change t->turn.waited_ns. */
+typedef void (*hd_poll_prove)(struct hd_poll_thread *t, struct hd_poll_look *look);
 
 /* Zeros *t and opens the thread's files. 0 or a negative errno value. */
 int hd_poll_thread_open(struct hd_poll_thread *t, pid_t pid, pid_t tid);

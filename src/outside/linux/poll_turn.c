@@ -32,8 +32,9 @@ static void begin_wait(struct hd_poll_turn *t, const struct hd_poll_look *look) 
     struct hd_hook_thread *s = &t->shown;
     if (!s->waits) {
         s->waits = s->known = true;
-        s->since_ns = look->at_ns;
-        s->earlier_ns = look->at_ns - t->last.at_ns;
+        bool exact = look->blocked_ns >= s->since_ns && look->blocked_ns != 0;
+        s->since_ns = exact ? look->blocked_ns : look->at_ns;
+        s->earlier_ns = exact ? 0 : look->at_ns - t->last.at_ns;
     }
     t->waited_ns = look->at_ns;
 }
@@ -59,10 +60,11 @@ bool hd_poll_turn_look(struct hd_poll_turn *t, const struct hd_poll_look *look, 
     bool over = was_in_turn;
     if (look->waits) {
         begin_wait(t, look);
+        ended->end_ns = s->since_ns > ended->start_ns ? s->since_ns : ended->end_ns;
     } else {
         uint64_t since_ns = certain_since(t, look);
         over = was_in_turn && since_ns > s->since_ns;
-        if (!was_in_turn || over) {
+        if (!was_in_turn || since_ns != s->since_ns) { /* a proof may show an earlier start */
             begin(t, since_ns);
         }
         uint64_t age_ns = look->at_ns - s->since_ns;

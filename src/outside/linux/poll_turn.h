@@ -17,6 +17,7 @@ struct hd_poll_look {
     struct hd_sched sched; /* all zero: not known, so nothing is proven */
     /* Since this time the thread has surely not been in the loop's wait. 0: not known. */
     uint64_t proven_ns;
+    uint64_t blocked_ns; /* when the block began in which the look saw the thread; 0: not known */
 };
 
 struct hd_poll_turn {

@@ -25,26 +25,26 @@ static void begin(struct hd_poll_thread *t, uint64_t now_ns) {
     }
 }
 
-uint64_t hd_suspicion_prove(struct hd_poll_thread *t, const struct hd_poll_look *look) {
+void hd_suspicion_prove(struct hd_poll_thread *t, struct hd_poll_look *look) {
     if (look->waits) {
         hd_suspicion_end(t);
-        return 0;
+        return;
     }
     if (t->proof == NULL) {
         if (t->turn.shown.known && look->at_ns >= t->turn.waited_ns + AFTER_NS &&
             look->at_ns >= t->no_proof_until_ns) {
             begin(t, look->at_ns);
         }
-        return 0;
+        return;
     }
     int passed = hd_perf_proof_look(t->proof, &t->kinds);
     if (passed < 0) {
         hd_suspicion_end(t);
-        return 0;
+        return;
     }
     if (passed > 0) {
         t->turn.waited_ns = t->proof->passed_ns > t->turn.waited_ns ? t->proof->passed_ns : t->turn.waited_ns;
-        return 0;
+        return;
     }
-    return t->proof->since_ns;
+    look->proven_ns = t->proof->since_ns;
 }

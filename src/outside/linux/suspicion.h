@@ -8,7 +8,7 @@
 
 #include "outside/linux/poll_thread.h"
 
-uint64_t hd_suspicion_prove(struct hd_poll_thread *t, const struct hd_poll_look *look);
+void hd_suspicion_prove(struct hd_poll_thread *t, struct hd_poll_look *look);
 void hd_suspicion_end(struct hd_poll_thread *t);
 
 #endif

@@ -7,6 +7,9 @@
 
 #include "outside/hook.h"
 
+/* As hd_counter_way, and the kernel records each switch of a thread with a loop: a turn is exact if the
+ * thread blocked before it. */
+extern const struct hd_hook_way hd_records_way;
 /* Only looks. A long turn is certain only while the thread is blocked outside of the loop's wait. */
 extern const struct hd_hook_way hd_looks_way;
 
