@@ -70,6 +70,7 @@ static bool fill_options(struct outside_process *p) {
     o->pid = p->live.own_pid;
     hd_uuid_make(o->session, o->started_wall_ns);
     snprintf(o->hook, sizeof o->hook, "%s", p->watcher->way->name);
+    snprintf(o->turns, sizeof o->turns, "%s", reporting_turns(p->watcher->way));
     if (!o->app_named) {
         name_app(&p->live, o->app_name, sizeof o->app_name);
     }

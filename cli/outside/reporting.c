@@ -49,9 +49,9 @@ static void blocked(void *ctx, const struct hd_loop *loop, struct hd_blocked *ho
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
-static const char *turns_word(enum hd_hook_turns turns) {
+const char *reporting_turns(const struct hd_hook_way *way) {
     static const char words[][17] = {"exact", "exact-if-blocked", "polled"};
-    return words[turns];
+    return words[way->turns];
 }
 
 static void fill_settings(const struct outside_process *p, struct hd_settings *s) {
@@ -68,7 +68,7 @@ static void fill_settings(const struct outside_process *p, struct hd_settings *s
     s->deferred = true;
     s->without_paths = o->without_paths;
     s->hook = way->name;
-    s->turns = turns_word(way->turns);
+    s->turns = reporting_turns(way);
     snprintf(s->app_name, sizeof s->app_name, "%s", o->app_name);
     snprintf(s->app_version, sizeof s->app_version, "%s", o->app_version);
     snprintf(s->environment, sizeof s->environment, "%s", o->environment);

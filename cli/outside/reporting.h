@@ -48,4 +48,7 @@ void reporting_void(struct outside_thread *t);
  * withdrawn, and the open report is. */
 void reporting_settle(struct outside_thread *t);
 
+/* How exact the turns of a hook are, in the schema's words. */
+const char *reporting_turns(const struct hd_hook_way *way);
+
 #endif
