@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -213,6 +214,15 @@ static void be_starved(void) {
     sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
 }
 
+/* An idle start: a tick each 50 ms until standard input has something. */
+static void be_idle(void) {
+    for (int there = 0; there == 0; ioctl(STDIN_FILENO, FIONREAD, &there)) {
+        arm(50);
+        loop_wait();
+        callback(0.1, 0, RUNS);
+    }
+}
+
 int main(int argc, char **argv) {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
     double seconds = argc > 2 ? atof(argv[2]) : 4;
@@ -241,9 +251,10 @@ int main(int argc, char **argv) {
     if (kind == STARVED) {
         be_starved();
     }
+    be_idle();
     uint64_t begin = now_ns(), end = begin + (uint64_t)(seconds * 1e9);
     uint64_t hang_at = begin + (uint64_t)(between(1.5, seconds - 1.6) * 1e9);
-    arm(300); /* an idle start */
+    arm(10);
     for (int first = 1;; first = 0) {
         if (!first && ready) {
             make_ready();
