@@ -70,6 +70,7 @@ void loops_sight(struct outside_thread *t, const struct hd_hook_sight *sight) {
     if (t->recogniser == NULL) {
         t->recogniser = outside_recogniser_create(t->process->shown.record->options.loop);
     }
+    t->sights += t->sights < 2;
     if (t->recogniser != NULL) {
         outside_reads_no_more(t->process->watcher);
         outside_sight(t->recogniser, &source, sight);

@@ -22,6 +22,7 @@ struct outside_thread {
     struct outside_followed *followed;     /* NULL: no turn of the thread is followed */
     pid_t tid;
     uint8_t certainty; /* enum hd_record_certainty, of the thread's own loop */
+    uint8_t sights;    /* kinds of waits so far, at most 2 */
     bool listed;       /* at the newest list of the process's threads */
     /* the watch's slot in the process's run, plus 1; 0: there is none */
     uint16_t slot;
