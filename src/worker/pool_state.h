@@ -33,6 +33,7 @@ struct hd_pool_thread {
     hd_thread_id thread; /* none: the element is free */
     struct hd_thread_files files;
     struct hd_sched sched;
+    struct hd_sched began;      /* when the worker first saw what the thread does now */
     struct hd_pool_place place; /* at the last read */
     struct hd_pool_place idle;  /* a known idle wait; nr HD_SYSCALL_NONE: none is known */
     uint64_t first_ns;          /* when the worker first saw the thread */

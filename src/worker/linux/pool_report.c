@@ -33,8 +33,10 @@ static void add_thread(struct hd_worker *worker, struct hd_pool_thread *t, uint6
         s->newest.way = c.way;
         s->newest.stop = walk.stop;
         s->newest.cut = walk.cut;
-    } else {
-        probe.cpu_ns = growth(from_ns, now_ns);
+    }
+    if (hd_sched_known(&t->began) && hd_sched_known(&t->sched)) {
+        probe.cpu_ns = growth(t->began.cpu_ns, t->sched.cpu_ns);
+        probe.delay_ns = growth(t->began.delay_ns, t->sched.delay_ns);
     }
     probe.for_ns = growth(from_ns, now_ns);
     hd_cause_add(&s->sums, &probe);

@@ -38,12 +38,13 @@ static void read_thread(struct hd_worker *worker, struct hd_pool_thread *t, bool
     bool read = hd_pool_threads_read_call(t, &call) > 0;
     t->blocked = read && call.where == HD_PROC_BLOCKED;
     t->is_idle = t->blocked && hd_pool_threads_is_idle(t, pool, &call);
-    bool same = !t->is_idle && t->blocked && hd_thread_clock_sched(&t->files, &sched) == 0 &&
-                hd_sched_known(&sched) && was_blocked && hd_thread_clock_same(&sched, &t->sched);
+    bool known = !t->is_idle && hd_thread_clock_sched(&t->files, &sched) == 0 && hd_sched_known(&sched);
+    bool same = known && t->blocked && was_blocked && hd_thread_clock_same(&sched, &t->sched);
     t->stands = !t->is_idle && (same || (still && was_busy));
     if (!t->stands) {
         t->since_ns = between(t->read_ns, mark_ns, now_ns);
         t->proved_ns = now_ns;
+        t->began = sched;
     }
     t->sched = sched;
     t->read_ns = now_ns;
