@@ -48,7 +48,7 @@ static int try_way(const struct hd_hook_way *way) {
 static const char *exactness(enum hd_hook_turns turns) {
     return turns == HD_TURNS_EXACT              ? "times are exact"
            : turns == HD_TURNS_EXACT_IF_BLOCKED ? "times are exact after a wait that blocked"
-                                                : "times may be off by 50 ms";
+                                                : "times may be off by 100 ms";
 }
 
 void attach_checks_run(struct checks *c) {
@@ -56,7 +56,7 @@ void attach_checks_run(struct checks *c) {
     const struct hd_hook_way *const *at = hd_hook_ways;
     size_t n = 0;
     while (*at != NULL && (*at)->name[0] != '\0' && try_way(*at) != 0) {
-        n += (size_t)snprintf(refused + n, sizeof refused - n, "; not by %s, which needs %s", (*at)->name,
+        n += (size_t)snprintf(refused + n, sizeof refused - n, "; not by %s (needs %s)", (*at)->name,
                               (*at)->needs);
         at++;
     }
