@@ -59,6 +59,7 @@ static int severity(const json_t *report) {
 
 static json_t *resource_json(const json_t *report) {
     const json_t *app = json_object_get(report, "app"), *host = json_object_get(report, "host");
+    const json_t *container = json_object_get(host, "container");
     json_t *list = json_array();
     put_text(list, "service.name", report_text(app, "name"));
     put_text(list, "service.version", report_text(app, "version"));
@@ -69,6 +70,12 @@ static json_t *resource_json(const json_t *report) {
     put_number(list, "process.pid", export_number(app, "pid"));
     put_text(list, "os.type", report_text(host, "os"));
     put_text(list, "os.version", report_text(host, "os_version"));
+    put_text(list, "host.name", report_text(host, "name"));
+    put_text(list, "systemd.unit", report_text(host, "unit"));
+    put_text(list, "container.id", report_text(container, "id"));
+    put_text(list, "container.name", report_text(container, "name"));
+    put_text(list, "container.image.name", report_text(container, "image"));
+    put_text(list, "k8s.pod.uid", report_text(container, "pod"));
     put_text(list, "host.arch", strcmp(report_text(host, "arch"), "x86_64") == 0 ? "amd64" : "arm64");
     return json_pack("{s:o}", "attributes", list);
 }

@@ -6,11 +6,11 @@ export type State = 'open' | 'resolved' | 'ignored';
 
 export interface GroupRow {
   fingerprint: string; app: string; function: string; place: string; cause: string; by_owner?: number | boolean;
-  kind?: string; users: number; max_ms: number; first_ms: number; last_ms: number; count: number; total_ms: number; versions: number;
+  kind?: string; users: number; max_ms: number; first_ms: number; last_ms: number; count: number; total_ms: number; versions: number; hosts?: number;
   state?: State; is_new?: boolean; regressed?: boolean;
 }
 export interface GroupChoice {
-  app?: string; version?: string; days?: number; state?: string; seen?: string; kind?: 'hang' | 'other'; sort?: string; offset?: number;
+  app?: string; version?: string; host?: string; unit?: string; container?: string; image?: string; days?: number; state?: string; seen?: string; kind?: 'hang' | 'other'; sort?: string; offset?: number;
 }
 export interface Totals { groups: number; count: number; total_ms: number }
 export interface Groups { totals: Totals; groups: GroupRow[]; days: { day: number; fingerprint: string; total_ms: number }[] }
@@ -19,6 +19,7 @@ export interface VersionRow { app: string; version: string; count: number; total
 export interface Versions { apps: { app: string }[]; versions: VersionRow[] }
 export interface Overview extends Groups {
   apps: { app: string }[];
+  hosts?: number; units?: number;
   used: { used_ms: number; runs: number }[];
   sessions?: { runs: number; hang_free: number };
   series?: SeriesRow[];
@@ -28,8 +29,11 @@ export interface Overview extends Groups {
 export interface ReportRow {
   id: string; kind: string; cause?: string; app?: string; version: string; system?: string; started_ms: number; duration_ms: number;
   fingerprint?: string; function?: string; place?: string; brief?: number | boolean;
+  host?: string; unit?: string; container?: string;
 }
-export interface Group extends Omit<GroupRow, 'versions'> {
+export interface OriginRow { name: string; count: number; total_ms: number } // "": all others
+export interface Group extends Omit<GroupRow, 'versions' | 'hosts'> {
+  host_count?: number; hosts?: OriginRow[]; units?: OriginRow[]; containers?: OriginRow[]; images?: OriginRow[];
   path?: string; why?: string; note?: string; resolved_in?: string;
   versions: { version: string; count: number; total_ms: number }[];
   systems: { system: string; count: number; total_ms: number }[];

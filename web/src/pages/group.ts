@@ -13,7 +13,7 @@ import { flameGraph } from '../pictures/flame';
 import { histogram } from '../pictures/histogram';
 import { readTree } from '../pictures/tree';
 import { address, change, type Route } from '../router';
-import type { Group, ReportRow, State } from '../types';
+import type { Group, OriginRow, ReportRow, State } from '../types';
 import { byDay } from './overview';
 import type { View } from './page';
 
@@ -61,7 +61,20 @@ export function reportTable(rows: ReportRow[], caption: string, withApp = false)
     ...(withApp ? [{ title: 'Cause', cell: (r: ReportRow) => cause(r.cause) }, { title: 'App', cell: (r: ReportRow) => r.app || '' }] : []),
     { title: 'Version', cell: (r) => named(r.version) },
     { title: 'System', cell: (r) => r.system || '' },
+    ...(rows.some((r) => r.host || r.unit || r.container) ? [{ title: 'Where', cell: (r: ReportRow) => [r.host, r.container || r.unit].filter(Boolean).join(', ') }] : []),
   ], rows, { wide: true });
+}
+
+// Where the programs ran. A name leads to all groups of it.
+function originSections(one: Group): HTMLElement[] {
+  const parts: [string, string, OriginRow[] | undefined][] = [['Hosts', 'host', one.hosts], ['Units', 'unit', one.units],
+    ['Containers', 'container', one.containers], ['Images', 'image', one.images]];
+  return parts.filter(([, , rows]) => rows?.length).map(([title, part, rows]) => section(title, table(title, [
+    { title: title.slice(0, -1), cell: (r: OriginRow) => (r.name ? make('a', { href: address('overview', '', { [part]: r.name }) }, r.name) : make('span.dim', null, 'all others')) },
+    { title: 'Hangs', number: true, cell: (r) => count(r.count) },
+    { title: 'Lost', number: true, cell: (r) => duration(r.total_ms) },
+    { title: 'Share', hidden: true, cell: (r) => share(r.total_ms / Math.max(1, one.total_ms)) },
+  ], rows || []), cutAt(rows || [], PARTS_MAX, 'those with the most time')));
 }
 
 function stackSection(id: string, one: Group, route: Route): HTMLElement {
@@ -130,13 +143,14 @@ export async function group(route: Route): Promise<View> {
       make('p.dim', null, [one.place, one.app, one.kind && one.kind !== 'hang' ? kindText(one.kind) : ''].filter(Boolean).join(' · ')),
       make('p', null, cause(one.cause), ': ', causeText(one.cause)), ownerLine(one),
       figures(figure(duration(one.total_ms), 'Time lost'), figure(count(one.count), one.kind && one.kind !== 'hang' ? 'Reports' : 'Hangs'), figure(count(one.users), 'Users or runs'),
+        one.host_count ? figure(count(one.host_count), 'Hosts') : null,
         figure(duration(one.max_ms), 'Worst'), figure(moment(one.first_ms), 'First', ago(one.first_ms), 'long'), figure(moment(one.last_ms), 'Last', ago(one.last_ms), 'long')),
       stateSection(id, one, () => window.dispatchEvent(new Event('hashchange'))),
       stackSection(id, one, route),
       labelTable(one),
       make('div.columns', null, section('Durations', histogram(one.durations)), section('Time lost a day', days(one)),
         section('Versions', shares('Version', one.versions.map((row) => ({ ...row, name: row.version })))),
-        section('Systems', shares('System', one.systems.map((row) => ({ ...row, name: row.system }))))),
+        section('Systems', shares('System', one.systems.map((row) => ({ ...row, name: row.system })))), ...originSections(one)),
       section('Reports', one.reports.length
         ? pages(one.reports, async (offset) => (await api.groupReports(id, offset, version)).reports, (rows) => reportTable(rows, 'Newest reports'))
         : empty(make('p', null, 'Its reports are older than the collector keeps them.'))),

@@ -33,6 +33,13 @@ export function byDay(rows: { day: number; total_ms: number }[], days: number): 
 }
 
 // Of an app only. The sums of a version are of its whole life: then no time is chosen.
+// A host, unit, container or image: its sums are of all days, too.
+const ORIGINS = ['host', 'unit', 'container', 'image'] as const;
+function originOf(route: Route): Partial<Record<typeof ORIGINS[number], string>> {
+  const part = ORIGINS.find((name) => route.choices.get(name));
+  return part && !versionOf(route) ? { [part]: route.choices.get(part) } : {};
+}
+
 const versionOf = (route: Route) => (appOf(route) ? route.choices.get('version') || '' : '');
 
 export const appNames = (all: { apps: { app: string }[] }) => all.apps.map((app) => app.app);
@@ -67,6 +74,7 @@ function hangTable(all: Groups, days: number, route: Route): HTMLElement {
     { title: 'Lost', number: true, sort: sort(''), explain: WORDS['Time lost'], cell: (g) => duration(g.total_ms) },
     { title: 'Hangs', number: true, sort: sort('hangs'), cell: (g) => count(g.count) },
     { title: 'Users or runs', number: true, sort: sort('users'), explain: WORDS['Users or runs'], cell: (g) => count(g.users) },
+    ...(all.groups.some((g) => g.hosts) ? [{ title: 'Hosts', number: true, cell: (g: GroupRow) => count(g.hosts || 0) }] : []),
     { title: 'Worst', number: true, explain: WORDS.Worst, cell: (g) => duration(g.max_ms) },
     { title: 'Last', sort: sort('last'), cell: lastSeen },
     ...(version ? [] : [{ title: 'Trend', explain: WORDS.Trend, cell: (g: GroupRow) => bars(byDay(of.get(g.fingerprint) || [], shown), `Time lost a day in ${g.function}`) }]),
@@ -113,13 +121,14 @@ function kindsStrip(app: string, days: number): HTMLElement {
   });
 }
 
-function summary(all: Overview, filter: string, version: string): HTMLElement {
-  const { totals } = all, used = (version ? all.versions.find((row) => row.version === version) : all.used[0]) || { used_ms: 0 };
+function summary(all: Overview, filter: string, version: string, part: string): HTMLElement {
+  const { totals } = all, used = part ? { used_ms: 0 } : (version ? all.versions.find((row) => row.version === version) : all.used[0]) || { used_ms: 0 };
   const now = rate(totals.total_ms, used.used_ms), runs = all.sessions?.runs || 0;
   return figures(
-    figure(rateText(now), 'Hang rate', used.used_ms > 0 ? [`over ${duration(used.used_ms)} of use`, filter].filter(Boolean).join(', ') : 'no session reports', band(now)),
+    figure(rateText(now), 'Hang rate', used.used_ms > 0 ? [`over ${duration(used.used_ms)} of use`, filter].filter(Boolean).join(', ') : part ? `not known for one ${part}` : 'no session reports', band(now)),
     version ? figure(named(version), 'Version') : figure(all.sessions && runs > 0 ? percent(all.sessions.hang_free / runs) : 'not known', 'Runs without a hang', runs > 0 ? `of ${plural(runs, 'run', 'runs')}` : ''),
-    figure(duration(totals.total_ms), 'Time lost', filter), figure(count(totals.count), 'Hangs', filter), figure(count(totals.groups), 'Groups', filter));
+    figure(duration(totals.total_ms), 'Time lost', filter), figure(count(totals.count), 'Hangs', filter), figure(count(totals.groups), 'Groups', filter),
+    all.hosts ? figure(count(all.hosts), 'Hosts', all.units ? plural(all.units, 'unit', 'units') : '') : null);
 }
 
 function versionLink(row: VersionRow, app: string): Child {
@@ -142,20 +151,22 @@ function versionRate(row: VersionRow, all: VersionRow[]): HTMLElement {
 
 export async function overview(route: Route): Promise<View> {
   const app = appOf(route), version = versionOf(route), days = version ? DAYS_MAX : daysOf(route), state = route.choices.get('state') || 'open';
-  const choices: GroupChoice = { app, version, days, state: state === 'all' ? '' : state, seen: route.choices.get('seen') || '' };
+  const origin = originOf(route), [[part, place] = ['', '']] = Object.entries(origin);
+  const choices: GroupChoice = { app, version, ...origin, days, state: state === 'all' ? '' : state, seen: route.choices.get('seen') || '' };
   const all = await api.overview({ ...choices, kind: 'hang', sort: route.choices.get('sort') || '', offset: offsetOf(route) });
   const again = (to: Record<string, string>) => change(route, { ...to, offset: '' });
   const controls = make('div.controls', { role: 'group', 'aria-label': 'Filter' },
     choice('app', 'App', app, [['', 'All apps'], ...appNames(all).map((name): [string, string] => [name, name])], (value) => again({ app: value, version: '' })),
     app ? choice('version', 'Version', version, [['', 'All versions'], ...versionNames(all, app, version)], (value) => again({ version: value })) : null,
-    version ? null : choice('days', 'Time', String(days), TIMES, (value) => again({ days: value })),
+    part ? make('button', { type: 'button', click: () => again({ [part]: '' }) }, `${part} ${place} ✕`) : null,
+    version || part ? null : choice('days', 'Time', String(days), TIMES, (value) => again({ days: value })),
     choice('state', 'State', state, [['open', 'Open'], ['resolved', 'Resolved'], ['ignored', 'Ignored'], ['all', 'All']], (value) => again({ state: value })));
   const ofVersion = all.series?.filter((row) => row.version === version);
-  const filter = [version ? 'of its whole life' : '', state === 'all' ? '' : `of ${state} groups`, choices.seen ? `only ${choices.seen}` : ''].filter(Boolean).join(', ');
+  const filter = [version || part ? 'of its whole life' : '', part ? `of ${part} ${place}` : '', state === 'all' ? '' : `of ${state} groups`, choices.seen ? `only ${choices.seen}` : ''].filter(Boolean).join(', ');
   return {
     title: 'Overview',
     content: [
-      make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, filter, version),
+      make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, filter, version, part),
       all.versions.length || all.series?.length ? section('Hang rate', rateChart(version ? { ...all, series: ofVersion } : all, app !== '', filter)) : null,
       hangSection(all, days, route),
       section('Errors, crashes, frames, pool stalls and use of CPUs', otherGroups(choices)),

@@ -35,7 +35,7 @@ export function figure(value: Child, what: string, note?: Child, kind = ''): HTM
   return make('div.figure' + (kind && '.' + kind), { title: explain }, make('dt', null, what), make('dd', null, value), note ? make('dd.dim', null, note) : null);
 }
 
-export const figures = (...children: HTMLElement[]) => make('dl.figures', null, ...children);
+export const figures = (...children: (HTMLElement | null)[]) => make('dl.figures', null, ...children);
 
 const STATES: Record<State, string> = { open: 'open', resolved: 'resolved', ignored: 'ignored' };
 
