@@ -50,7 +50,7 @@ static const char *user_name(unsigned uid, char text[32]) {
 
 static void put_row(struct top_page *page, const struct host_row *row, int width) {
     char user[32], worst[RENDER_DURATION_BYTES] = "-", lost[RENDER_DURATION_BYTES] = "-";
-    char frozen[RENDER_DURATION_BYTES], now[64] = "", busy[16] = "-", rate[16] = "-", place[32] = "";
+    char frozen[RENDER_DURATION_BYTES], busy[64] = "-", rate[16] = "-", place[32] = "";
     if (row->worst_ns != 0) {
         render_duration(worst, (int64_t)row->worst_ns);
     }
@@ -64,15 +64,14 @@ static void put_row(struct top_page *page, const struct host_row *row, int width
         snprintf(busy, sizeof busy, "%.0f%%", row->busy_percent);
     }
     if (row->frozen_ns != 0) {
-        snprintf(now, sizeof now, "frozen %s", render_duration(frozen, (int64_t)row->frozen_ns));
+        snprintf(busy, sizeof busy, "frozen %s", render_duration(frozen, (int64_t)row->frozen_ns));
     }
     if (width > NARROW + PLACE_COLUMNS || width == 0) {
         snprintf(place, sizeof place, "%-*.*s ", PLACE_COLUMNS, PLACE_COLUMNS, row->place);
     }
     top_page_add(page, row->frozen_ns != 0 ? TOP_ALARM : TOP_PLAIN,
-                 "%-16.16s %7d %-9.9s %s%5llu %6s %9s %9s %5s  %s", row->name, row->pid,
-                 user_name(row->uid, user), place, (unsigned long long)row->hangs, rate, lost, worst, busy,
-                 now);
+                 "%-16.16s %7d %-9.9s %s%5llu %6s %9s %9s %5s", row->name, row->pid,
+                 user_name(row->uid, user), place, (unsigned long long)row->hangs, rate, lost, worst, busy);
 }
 
 static void put_help(struct top_page *page) {
