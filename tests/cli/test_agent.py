@@ -50,9 +50,12 @@ class Agent(unittest.TestCase):
         for name in ("ours", "theirs", "left"):
             (cls.folder / name).write_text(LOOP)
         cls.rules = cls.folder / "agent.conf"
-        cls.write_rules("watch program=python3 threshold=300ms version=1.2 user=root\nwatch program=python3 user=nobody\nignore\n")
-        cls.ours = cls.start(["/usr/bin/python3", cls.folder / "ours"])
-        cls.theirs = cls.start(["/usr/bin/python3", cls.folder / "theirs"], user=NOBODY, group=NOBODY, extra_groups=[])
+        # other tests run programs of the usual name
+        cls.python = cls.folder / "python3.0"
+        shutil.copy("/usr/bin/python3", cls.python)
+        cls.write_rules("watch program=python3.0 threshold=300ms version=1.2 user=root\nwatch program=python3.0 user=nobody\nignore\n")
+        cls.ours = cls.start([cls.python, cls.folder / "ours"])
+        cls.theirs = cls.start([cls.python, cls.folder / "theirs"], user=NOBODY, group=NOBODY, extra_groups=[])
         cls.log = cls.folder / "log"
         cls.agent = cls.start([HANGDOG, "agent", "--rules", cls.rules, "--spool", cls.folder / "spool", "--socket", cls.folder / "socket",
                                "--metrics", "127.0.0.1:0", "--metrics-file", cls.folder / "figures.prom"], stderr=cls.log.open("w"))
@@ -124,12 +127,12 @@ class Agent(unittest.TestCase):
             self.assertIn("Permission denied", self.as_nobody("/bin/sh", "-c", 'cat "$1"/* "$1" 2>&1; ls "$1"', "sh", path), path)
         self.assertIn("Permission denied", self.as_nobody("/bin/sh", "-c", 'rm -f "$1" || touch "$2/x"', "sh", theirs, theirs.parent))
         self.assertIn("ours", subprocess.run([HANGDOG, "list", "--spool", self.folder / "spool"], stdout=subprocess.PIPE, check=True).stdout.decode())
-        self.assertRegex(self.log.read_text(), r"hangdog: hang of .*, python3\[%d\]; more: hangdog show \w+" % self.ours.pid)
+        self.assertRegex(self.log.read_text(), r"hangdog: hang of .*, python3\.0\[%d\]; more: hangdog show \w+" % self.ours.pid)
 
     def test_top_shows_the_host(self):
         wait_until(lambda: len(self.seen()) >= 2, "both programs")
         top = [HANGDOG, "top", "--once", "--interval", "200ms", "--socket", str(self.folder / "socket")]
-        row = r"(?m)^python3 +%d +root .*\d+%%" % self.ours.pid
+        row = r"(?m)^python3\.0 +%d +root .*\d+%%" % self.ours.pid
         said = wait_until(lambda: (lambda text: re.search(row, text) and text)(
             subprocess.run(top, stdout=subprocess.PIPE, check=True, timeout=PATIENCE).stdout.decode()), "the share of busy time")
         self.assertRegex(said, r"^2 programs, \d loops?, seen by \w+  agent: \d+\.\d\d% of a CPU, \d+\.\d MiB\n")
@@ -149,7 +152,7 @@ class Agent(unittest.TestCase):
         self.assertEqual(0o640, (self.folder / "figures.prom").stat().st_mode & 0o777)
 
     def test_the_rules_are_read_again(self):
-        left = self.start(["/usr/bin/python3", self.folder / "left"])
+        left = self.start([self.python, self.folder / "left"])
         wait_until(lambda: left.pid in self.seen(), "the program")
         before = self.rules.read_text()
         self.write_rules("ignore program=[oops\nnonsense\n")
@@ -171,7 +174,7 @@ class Agent(unittest.TestCase):
         log = self.folder / "log-budget"
         agent = self.start([HANGDOG, "agent", "--rules", self.rules, "--spool", self.folder / "spool2", "--socket", self.folder / "socket2",
                             "--cpu", "0.001"], stderr=log.open("w"))
-        said = wait_until(lambda: re.search(r"hangdog: leaves out python3\[\d+\] and \d+ more: over 0.001% of a CPU\n", log.read_text()), "the budget's line")
+        said = wait_until(lambda: re.search(r"hangdog: leaves out python3\.0\[\d+\] and \d+ more: over 0.001% of a CPU\n", log.read_text()), "the budget's line")
         self.assertTrue(said)
         agent.terminate()
         self.assertEqual(0, agent.wait())
@@ -186,7 +189,7 @@ class Agent(unittest.TestCase):
         status, said = run("--rules", str(self.rules), "--spool", str(self.folder / "spool"), "--socket", str(self.folder / "socket"))
         self.assertEqual((1, True), (status, "another agent runs here" in said), said)
         status, said = run("--check", "--rules", str(self.rules))
-        self.assertRegex(said, r"(?m)^watch +%d  python3  uid 65534.*  by line 2$" % self.theirs.pid)
+        self.assertRegex(said, r"(?m)^watch +%d  python3\.0  uid 65534.*  by line 2$" % self.theirs.pid)
         os.chown(self.folder / "theirs", NOBODY, NOBODY)
         (self.folder / "other").mkdir()
         os.chown(self.folder / "other", NOBODY, NOBODY)
