@@ -83,7 +83,9 @@ static bool read_storages(const char *root, const char *home, struct hd_origin *
         "/vfs-containers/containers.json", "/vfs-containers/volatile-containers.json"};
     char storage[PATH_MAX];
     bool found = false;
-    snprintf(storage, sizeof storage, "%s/containers/storage", home);
+    if (snprintf(storage, sizeof storage, "%s/containers/storage", home) >= (int)sizeof storage) {
+        return false;
+    }
     for (size_t i = 0; !found && i < sizeof files / sizeof files[0]; i++) {
         found = read_storage(root, storage, files[i], out);
     }

@@ -227,11 +227,11 @@ class Redis(Subject):
 
 
 class Nginx(Subject):
-    """Debian's nginx, a worker of it; requests that a script in Lua answers late."""
+    """Debian's nginx, a worker of it; requests that a function in Perl answers late."""
 
     name = "nginx"
     run_options = ("--follow",)
-    functions = {"cpu": "ngx_http_lua_content_handler", "block": "ngx_http_lua_content_handler"}
+    functions = {"cpu": "ngx_http_perl_handle_request", "block": "ngx_http_perl_handle_request"}
     CONFIG = """
 daemon off; worker_processes 1; pid %(folder)s/pid; error_log stderr; %(user)s
 include /etc/nginx/modules-enabled/*.conf;
@@ -240,18 +240,18 @@ http {
   access_log off;
   client_body_temp_path %(folder)s/1; proxy_temp_path %(folder)s/2; fastcgi_temp_path %(folder)s/3;
   uwsgi_temp_path %(folder)s/4; scgi_temp_path %(folder)s/5;
-  init_by_lua_block {
-    ffi = require "ffi"
-    ffi.cdef[[typedef struct { long s, ns; } hd_time; int clock_gettime(int, hd_time *); int usleep(unsigned);]]
-    function now() local t = ffi.new("hd_time"); ffi.C.clock_gettime(1, t); return tonumber(t.s) * 1e9 + tonumber(t.ns) end
-  }
   server {
     listen 127.0.0.1:%(port)d;
-    location /cpu { content_by_lua_block {
-      local start = now(); local finish = start + ngx.var.arg_ms * 1e6; while now() < finish do end
-      ngx.print(string.format("%%.0f %%.0f", start, now())) } }
-    location /block { content_by_lua_block {
-      local start = now(); ffi.C.usleep(ngx.var.arg_ms * 1000); ngx.print(string.format("%%.0f %%.0f", start, now())) } }
+    location / { perl 'sub {
+      require Time::HiRes;
+      my ($r, $now) = (shift, sub { 1e9 * Time::HiRes::clock_gettime(1) });
+      my ($start, $ms) = ($now->(), substr($r->args, 3));
+      if ($r->uri eq "/block") { Time::HiRes::usleep(1000 * $ms); }
+      else { while ($now->() < $start + 1e6 * $ms) {} }
+      $r->send_http_header("text/plain");
+      $r->print(sprintf("%%.0f %%.0f", $start, $now->()));
+      return 0;
+    }'; }
   }
 }
 """
