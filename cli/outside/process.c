@@ -287,7 +287,10 @@ void outside_process_end(struct outside_process *p, bool lives) {
     }
     reporting_close(p, true);
     p->shown.left = lives;
-    (void)settle_outside(p->shown.record, lives, ended_ns);
+    if (p->shown.loops != 0 ||
+        atomic_load(&p->shown.record->hangs.count) != 0) { /* most of a host have no loop */
+        (void)settle_outside(p->shown.record, lives, ended_ns);
+    }
     if (events->process_ended != NULL) {
         events->process_ended(events->arg, &p->shown);
     }

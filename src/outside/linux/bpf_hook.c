@@ -135,7 +135,7 @@ static int try_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
     rc = rc == 0 ? read_call(pid, tid, &after) : rc;
     if (rc == 0 && o->seeded && !is_same_call(&call, &after)) {
         /* the thread may have left the wait before the programs knew the thread */
-        uint64_t seeded = o->begun_ns << 5 | 1;
+        __u64 seeded = o->begun_ns << 5 | 1;
         __atomic_compare_exchange_n(&s->in, &seeded, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     }
     if (rc == 0 && is_wait(&after) && __atomic_load_n(&s->in, __ATOMIC_SEQ_CST) == 0) {
@@ -182,7 +182,7 @@ static void hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait
                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         return; /* another kind has its place now, and its first sight comes */
     }
-    uint64_t since = __atomic_load_n(&s->since_ns, __ATOMIC_SEQ_CST);
+    __u64 since = __atomic_load_n(&s->since_ns, __ATOMIC_SEQ_CST);
     uint64_t ended = __atomic_load_n(&k->ended_ns, __ATOMIC_SEQ_CST);
     if (verdict == HD_WAIT_IDLE && ended > since) {
         s->blocked = 1;
