@@ -79,7 +79,8 @@ class States(unittest.TestCase):
 
     def test_processes_die_stop_and_become_others(self):
         watcher, dies, stops, becomes, thread = self.watch("dies", "stops", "becomes", "thread")
-        time.sleep(0.5)
+        for program in (dies, stops, thread):
+            watcher.wait_for("watching the loop of states.py[%d]" % program.pid)
         for program in (dies, stops, becomes, thread):
             program.go()
         dies.wait_for("blocks")
@@ -87,6 +88,7 @@ class States(unittest.TestCase):
         stops.process.send_signal(signal.SIGSTOP)
         becomes.wait_for("ready", 2)
         time.sleep(1.5)
+        watcher.wait_for("watching the loop of states.py[%d]" % becomes.pid)
         becomes.go()
         stops.process.send_signal(signal.SIGCONT)
         dies.process.kill()
