@@ -88,7 +88,7 @@ class States(unittest.TestCase):
         stops.process.send_signal(signal.SIGSTOP)
         becomes.wait_for("ready", 2)
         time.sleep(1.5)
-        watcher.wait_for("watching the loop of states.py[%d]" % becomes.pid)
+        watcher.wait_for("[%d]: epoll_wait" % becomes.pid)
         becomes.go()
         stops.process.send_signal(signal.SIGCONT)
         dies.process.kill()
