@@ -35,7 +35,7 @@ static const struct {
     {"counter", {{NAN, NAN}, {0, 0}, {NAN, 0}}},  {"records", {{NAN, NAN}, {0, 0}, {NAN, NAN}}},
     {"looks", {{NAN, NAN}, {0, 0}, {NAN, 0}}},
 };
-/* Below this many ns a cost of 0 is not told from the noise. */
+/* Below this many ns a cost of 0 is noise. */
 #define NOISE_NS 15
 
 /* ---- the watcher ------------------------------------------------------------------------------ */
@@ -60,6 +60,7 @@ int bench_attach_start(struct bench_program *p, const char *way, const char *who
         argv[5] = argv[7];
         argv[6] = NULL;
     }
+    p->pid = 0;
     if (bench_folder_make(spool) != 0) {
         return 1;
     }
@@ -69,7 +70,7 @@ int bench_attach_start(struct bench_program *p, const char *way, const char *who
     if (rc != 0) {
         return rc;
     }
-    for (double waited = 0; waited < seconds && lives(p); waited += 0.1) {
+    for (int tenths = (int)(10 * seconds); tenths > 0 && lives(p); tenths--) {
         bench_sleep_ns(100 * BENCH_MS);
     }
     return lives(p) ? 0 : 1;

@@ -166,7 +166,9 @@ static struct target_seen *list_all(size_t *count) {
     if (folder != NULL) {
         closedir(folder);
     }
-    qsort(all, *count, sizeof *all, by_number);
+    if (*count != 0) {
+        qsort(all, *count, sizeof *all, by_number);
+    }
     return all;
 }
 

@@ -110,9 +110,7 @@ static void read_path(struct part controller, struct part path, struct hd_origin
         const struct part p = {at, (size_t)((slash != NULL ? slash : end) - at)};
         at = p.at + p.n;
         take_pod(p, out);
-        if (out->container_id[0] != '\0') {
-            take_unit(p, out);
-        } else if (take_id(p, out) || take_lxc(p, parent, out)) {
+        if (out->container_id[0] == '\0' && (take_id(p, out) || take_lxc(p, parent, out))) {
             const int n = snprintf(folder->path, sizeof folder->path, "%.*s%.*s", (int)controller.n,
                                    controller.at, (int)(at - path.at), path.at);
             folder->path[n < (int)sizeof folder->path && strstr(folder->path, "..") == NULL ? n : 0] = '\0';

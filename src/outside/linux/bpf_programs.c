@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -39,10 +40,12 @@ uint8_t hd_programs_call_class(int32_t nr) {
 
 /* Twice the threads of the host: others begin while the watch lasts. */
 static uint32_t slots_wanted(void) {
-    unsigned threads = 0;
-    FILE *f = fopen("/proc/loadavg", "re");
+    unsigned long threads = 0;
+    char line[128] = "";
+    FILE *f = fopen("/proc/loadavg", "re"); /* "0.20 0.18 0.12 1/80 11206": 80 threads */
     if (f != NULL) {
-        (void)!fscanf(f, "%*s %*s %*s %*u/%u", &threads);
+        const char *slash = fgets(line, sizeof line, f) != NULL ? strchr(line, '/') : NULL;
+        threads = slash != NULL ? strtoul(slash + 1, NULL, 10) : 0;
         fclose(f);
     }
     uint32_t wanted = SLOTS_MIN;
