@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/app_folder.h"
+#include "cli/base/agent_places.h"
 #include "cli/live/process.h"
 #include "os/notify_socket.h"
 #include "os/os.h"
@@ -51,8 +52,8 @@ bool agent_start(struct agent *a, const struct agent_options *options, struct pr
         .path = options->socket, .listen = options->metrics, .arg = a, .answer = agent_answer};
     const char *notify = getenv("NOTIFY_SOCKET");
     *a = (struct agent){.options = options, .notify_fd = -1, .started_ns = hd_os_now_ns()};
-    if (!rules_read(options->rules, true, &a->rules, why) || !app_folder_make_spool(options->spool, why) ||
-        !open_watcher(a, why)) {
+    if (!rules_read(options->rules, strcmp(options->rules, AGENT_RULES) == 0, &a->rules, why) ||
+        !app_folder_make_spool(options->spool, why) || !open_watcher(a, why)) {
         return false;
     }
     a->server = server_open(&server, why);
@@ -121,7 +122,7 @@ static void look_at_processes(struct agent *a, uint64_t now_ns) {
 static void read_rules(struct agent *a) {
     struct rules rules;
     struct problem why;
-    if (!rules_read(a->options->rules, true, &rules, &why)) {
+    if (!rules_read(a->options->rules, strcmp(a->options->rules, AGENT_RULES) == 0, &rules, &why)) {
         error_print(&why); /* the rules of before stay */
         return;
     }

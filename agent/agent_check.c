@@ -3,8 +3,10 @@
  * hangdog agent --check.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/agent.h"
+#include "cli/base/agent_places.h"
 #include "cli/base/error.h"
 #include "cli/base/proc.h"
 #include "cli/base/sanitize.h"
@@ -47,7 +49,7 @@ int agent_check(const struct agent_options *options) {
     struct rules rules;
     struct problem why;
     struct processes processes = {0};
-    if (!rules_read(options->rules, true, &rules, &why)) {
+    if (!rules_read(options->rules, strcmp(options->rules, AGENT_RULES) == 0, &rules, &why)) {
         return error_print(&why);
     }
     int rc = processes_scan(&processes, hd_os_now_ns(), nothing, NULL);

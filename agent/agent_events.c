@@ -13,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/app_folder.h"
+#include "cli/base/agent_places.h"
 #include "cli/base/output.h"
 #include "cli/base/sanitize.h"
 #include "cli/live/process.h"
@@ -221,8 +222,10 @@ static void hang_end(void *agent, const struct watched_process *p, const struct 
     set_text(w->last_report, sizeof w->last_report, h->suppressed ? "" : h->report);
     render_duration(duration, (int64_t)h->duration_ns);
     if (w->last_report[0] != '\0') {
-        agent_print(agent, "hang of %s, %s[%d]; more: hangdog show %s", duration, p->name, (int)p->pid,
-                    render_short_id(w->last_report));
+        const char *spool = ((struct agent *)agent)->options->spool;
+        bool usual = strcmp(spool, AGENT_SPOOL) == 0;
+        agent_print(agent, "hang of %s, %s[%d]; more: hangdog show %s%s%s", duration, p->name, (int)p->pid,
+                    render_short_id(w->last_report), usual ? "" : " --spool ", usual ? "" : spool);
     }
 }
 

@@ -43,7 +43,10 @@ static const char *socket_path(char *path, size_t size) {
         snprintf(path, size, "%.*s/socket", (int)strcspn(given, ":"), given);
         return path;
     }
-    (void)mkdir("/run/hangdog-agent", 0755); /* the socket's own error says why not */
+    /* all users may reach the socket, whatever the umask; the socket's own error says why there is none */
+    if (mkdir("/run/hangdog-agent", 0755) == 0) {
+        (void)chmod("/run/hangdog-agent", 0755);
+    }
     return AGENT_SOCKET;
 }
 
@@ -81,7 +84,7 @@ static int watch(const struct agent_options *o) {
 int main(int argc, char **argv) {
     char socket[108], spool[4096];
     struct agent_options o = {
-        .rules = "/etc/hangdog/agent.conf", .threshold = 500 * DURATION_MS, .cpu = "0.5", .memory = 64};
+        .rules = AGENT_RULES, .threshold = 500 * DURATION_MS, .cpu = "0.5", .memory = 64};
     int status;
     if (options_parse(&command_agent, &o, argc, argv, &status) < 0) {
         return status;

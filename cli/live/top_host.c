@@ -50,9 +50,9 @@ static struct host_row make_row(const struct top_host *before, const json_t *one
                            .watched_ns = number(one, "watched_ns"),
                            .loops = number(one, "loops"),
                            .frozen_ns = number(one, "frozen_ns")};
-    const char *place = json_text(one, "container");
+    const char *place = json_text(one, "container"), *app = json_text(one, "app");
     const struct host_row *old = find(before, row.pid);
-    snprintf(row.name, sizeof row.name, "%s", json_text(one, "name"));
+    snprintf(row.name, sizeof row.name, "%s", app[0] != '\0' ? app : json_text(one, "name"));
     snprintf(row.place, sizeof row.place, "%s", place[0] != '\0' ? place : json_text(one, "unit"));
     /* An agent that watches the process anew counts from zero. */
     row.busy_percent =

@@ -23,7 +23,8 @@ enum host_order {
 struct host_row {
     int pid;
     unsigned uid;
-    char name[64], place[64]; /* `place`: container, else unit; empty: none */
+    char name[64];  /* of the app, as in the reports */
+    char place[64]; /* the container, else the unit; empty: none */
     uint64_t hangs, lost_ns, worst_ns, busy_ns, idle_ns, watched_ns, loops;
     uint64_t frozen_ns;  /* of the hang that is not over; 0: none */
     double busy_percent; /* since the fetch before; less than zero: not known */

@@ -132,7 +132,7 @@ class Agent(unittest.TestCase):
     def test_top_shows_the_host(self):
         wait_until(lambda: len(self.seen()) >= 2, "both programs")
         top = [HANGDOG, "top", "--once", "--interval", "200ms", "--socket", str(self.folder / "socket")]
-        row = r"(?m)^python3\.0 +%d +root .*\d+%%" % self.ours.pid
+        row = r"(?m)^ours +%d +root .*\d+%%" % self.ours.pid
         said = wait_until(lambda: (lambda text: re.search(row, text) and text)(
             subprocess.run(top, stdout=subprocess.PIPE, check=True, timeout=PATIENCE).stdout.decode()), "the share of busy time")
         self.assertRegex(said, r"^2 programs, \d loops?, seen by \w+  agent: \d+\.\d\d% of a CPU, \d+\.\d MiB\n")
