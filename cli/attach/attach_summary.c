@@ -101,13 +101,17 @@ static void put_stalls(char *to, size_t size, const struct attach_result *r, con
 void attach_summary_reason(char *to, size_t size, const struct watched_entry *e) {
     char spent[256];
     main_thread_spent_text(spent, sizeof spent, &e->main_thread);
-    snprintf(to, size, "no thread waited as a loop does%s%s", spent[0] != '\0' ? "; the main thread " : "",
-             spent);
+    char wait[160] = "as a loop does";
+    if (e->options.loop[0] != '\0') {
+        snprintf(wait, sizeof wait, "in '%.100s', which --loop names", e->options.loop);
+    }
+    snprintf(to, size, "no thread waited %s%s%s", wait, spent[0] != '\0' ? "; the main thread " : "", spent);
 }
 
 /* One process without a loop: why, and what helps. */
 static void print_no_loop(const struct attach_result *r, const char *head) {
     struct watched_entry *e = &r->list->entry[0];
+    const char *end = "; all stacks now:";
     char text[TEXT_BYTES], reason[512], command[256];
     snprintf(text, sizeof text, "%s: no event loop, so hangs could not be seen", head);
     main_thread_end(&e->main_thread, atomic_load(&e->ended_ns));
@@ -116,14 +120,15 @@ static void print_no_loop(const struct attach_result *r, const char *head) {
     if (child) {
         snprintf(command, sizeof command, "%s attach %d%s", shell_own_command(), (int)e->main_thread.child,
                  r->printer->options->spool_words);
-        snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "; the loop may be in the child:");
+        end = "; the loop may be in the child:";
     } else {
         snprintf(command, sizeof command, "%s dump %d", shell_own_command(), (int)e->pid);
-        snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "; all stacks now:");
     }
-    bool noted = atomic_load(&e->noted);
-    const struct message_part parts[] = {{text, NULL},
-                                         {noted ? e->note : reason, atomic_load(&e->left) ? command : NULL}};
+    bool noted = atomic_load(&e->noted), left = atomic_load(&e->left);
+    if (left) {
+        snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "%s", end);
+    }
+    const struct message_part parts[] = {{text, NULL}, {noted ? e->note : reason, left ? command : NULL}};
     message_print(MESSAGE_WARNING, parts, 2);
 }
 

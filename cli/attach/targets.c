@@ -52,8 +52,13 @@ static int find_user(struct targets *t, const char *text, struct problem *why) {
 /* A name that no process has is an error at the start; other names may find processes. */
 static int find_names(struct targets *t, struct problem *why) {
     for (char *const *word = t->options->run.program; *word != NULL; word++) {
-        enum process_match kind =
-            process_is_number(*word) ? PROCESS_IS_PROGRAM : process_find_kind(*word, &attach_command, why);
+        if (process_is_number(*word)) {
+            if (process_find(*word, &attach_command, why) == 0) {
+                return -1;
+            }
+            continue;
+        }
+        enum process_match kind = process_find_kind(*word, &attach_command, why);
         if (kind == PROCESS_IS_OTHER) {
             return -1;
         }

@@ -69,6 +69,9 @@ static void say_denied(const struct live_process *p, struct problem *why) {
     } else if (scope == 3) {
         error_set(why, "cannot %s process %d: kernel.yama.ptrace_scope is 3 until the next boot",
                   p->command->verb, p->pid);
+    } else if ((proc_number(0, "CapEff:", 16) >> 19 & 1) != 0) { /* CAP_SYS_PTRACE */
+        error_set(why, "cannot %s process %d: the system forbids it, in spite of CAP_SYS_PTRACE",
+                  p->command->verb, p->pid);
     } else {
         error_set(why, "cannot %s process %d: CAP_SYS_PTRACE is missing here", p->command->verb, p->pid);
         error_try(why, "docker run --cap-add SYS_PTRACE ...");

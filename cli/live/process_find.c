@@ -45,6 +45,9 @@ static bool read_names(struct names *n, int pid) {
 }
 
 static enum process_match match(const struct names *n, const char *name) {
+    if (name[0] == '\0') { /* a file that may not be read has no name either */
+        return PROCESS_IS_OTHER;
+    }
     bool program =
         strcmp(n->name, name) == 0 || strcmp(base_name(n->exe), name) == 0 || strcmp(n->called, name) == 0;
     return program                        ? PROCESS_IS_PROGRAM
@@ -92,6 +95,9 @@ static void look_at(struct search *s, int pid) {
     note(s, n.called);
     for (long i = 0; is != PROCESS_IS_OTHER && i + 1 < n.command_bytes; i++) {
         n.command[i] = n.command[i] == '\0' ? ' ' : n.command[i];
+    }
+    while (n.command[0] != '\0' && n.command[strlen(n.command) - 1] == ' ') { /* nginx fills its title up */
+        n.command[strlen(n.command) - 1] = '\0';
     }
     if (is == PROCESS_IS_PROGRAM) {
         s->pid = pid;

@@ -304,6 +304,9 @@ void summaries_say_none(const struct summaries *s, const struct summary_options 
     bool all = s->from == 0; /* else it may have older ones, which were not opened */
     if (all && o->app != NULL && json_object_get(s->apps, o->app) == NULL && nearest.nearest != NULL) {
         print_error("no report of '%s'; did you mean '%s'?", o->app, nearest.nearest);
+    } else if (all && o->app == NULL && o->cause == NULL && o->kind == NULL && o->id == NULL) {
+        print_error("no hangs yet, only %zu report%s of sessions (%s list --kind session)", s->count,
+                    cli_plural((int64_t)s->count, "", "s"), shell_own_command());
     } else {
         print_error("none of %zu report%s matches", s->count, cli_plural((int64_t)s->count, "", "s"));
     }
