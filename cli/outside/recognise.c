@@ -227,6 +227,19 @@ static void give_verdicts(struct outside_recogniser *r, const struct outside_sou
     }
 }
 
+/* The kernel's object behind the wait's descriptor. The hook does not know it for a wait that began before
+ * the watch. Then no wait for that descriptor has one, or each would seem to be another loop. */
+static uint64_t object_of(const struct outside_recogniser *r, const struct hd_hook_sight *sight) {
+    for (uint32_t i = 0; i < r->kinds; i++) {
+        const struct known_wait *known = &r->kind[i];
+        if (known->used && known->object == 0 && known->descriptors.epoll &&
+            known->descriptors.fd[0] == (int32_t)sight->args[0]) {
+            return 0;
+        }
+    }
+    return sight->object;
+}
+
 /* ---- what the watcher calls --------------------------------------------------------------------- */
 
 void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
@@ -249,6 +262,7 @@ void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
                              .stack_addr = sight->stack_addr,
                              .stack_bytes = sight->stack_bytes};
     memcpy(w.args, sight->args, sizeof w.args);
+    uint64_t object = object_of(r, sight);
     outside_rule_open(&r->rule, &j);
     if (!hd_judge_by_option(&j)) { /* the rule compares with the newest waits of other kinds */
         known->used = false;
@@ -259,7 +273,7 @@ void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
                                  .nr = sight->nr,
                                  .pc = sight->regs.pc,
                                  .sp = sight->regs.sp,
-                                 .object = sight->object};
+                                 .object = object};
     r->sight_ns = hd_os_now_ns();
     known->pending = !resolve(s, &j, &w, known);
     (void)hd_judge_by_option(&j);

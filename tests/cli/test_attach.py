@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -29,6 +30,19 @@ while True:
             break
         stall(float(line))
         print("served", flush=True)
+"""
+# A loop that waited at another depth of the stack before the watch, as Python's own does before it has specialised the call.
+FRESH = """
+import select, socket, sys, time
+listening = socket.create_server(("127.0.0.1", 0))
+poll = select.epoll()
+poll.register(listening)
+poll.register(sys.stdin)
+list(map(poll.poll, [-1]))
+while True:
+    time.sleep(float(sys.stdin.readline()))
+    print("served", flush=True)
+    poll.poll(-1)
 """
 
 
@@ -169,12 +183,29 @@ class Attach(unittest.TestCase):
         self.assertRegex(out, r"^hangdog: watched sleep\[\d+\] for .* s: no event loop, so hangs could not be seen; no thread "
                               r"waited as a loop does; the main thread spent .* sleeping in \w+; all stacks now: .* dump \d+$")
 
+    def test_the_first_hang_of_a_fresh_loop_ends(self):
+        path = os.path.join(self.folder, "fresh.py")
+        pathlib.Path(path).write_text(FRESH, encoding="ascii")
+        server = self.start([PYTHON, path])
+        syscall = pathlib.Path("/proc/%d/syscall" % server.pid)
+        wait_until(lambda: re.match(r"(232|22) ", syscall.read_text("ascii")), "the wait")
+        attached = self.attach(server.pid)
+        wait_until(lambda: children_of(attached.pid), "the reporter")
+        time.sleep(2)
+        self.stall(server)
+        self.hang_of(server.pid)
+        self.finish(attached)
+        hangs = [r for r in self.reports() if r["kind"] == "hang"]
+        self.assertEqual([("sleep", True)], [(r["cause"]["kind"], r["complete"]) for r in hangs])
+
     def test_refusals_have_remedies(self):
         kernel = next((int(p) for p in os.listdir("/proc") if p.isdigit()
                        and pathlib.Path("/proc", p, "stat").read_text("utf-8").split(") ")[-1].split()[6] == "2129984"), None)
         for arguments, status, words in (
                 ([], 2, "which process? A PID, a NAME, --unit UNIT, --user USER, or --all"),
                 ([2 ** 31 - 2], 1, "cannot attach to process 2147483646: there is no such process"),
+                ([0], 1, "cannot attach to process 0: there is no such process"),
+                ([""], 1, "cannot attach to '': no process has that name"),
                 (["no-such-program"], 1, "cannot attach to 'no-such-program': no process has that name"),
                 (["--user", "rooot"], 1, "there is no user 'rooot'; did you mean 'root'?"),
                 (["--unit", "no-such"], 1, "no process of this host is in it; try: systemctl status no-such.service"),
