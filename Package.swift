@@ -19,7 +19,7 @@ let withoutLinux = [
 // SwiftPM warns of files that it has no rule for.
 let otherFiles = [
     "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "Hangdog.podspec", "LICENSE",
-    "Makefile", "README.md", "bench", "cli", "cmake", "collector", "docs", "labels", "namer", "preload", "scripts",
+    "Makefile", "README.md", "agent", "bench", "cli", "cmake", "collector", "docs", "labels", "namer", "preload", "scripts",
     "symbolizer", "tests", "uploader", "web",
     "src/allowed-includes.txt", "src/allowed-symbols-apple.txt", "src/allowed-symbols.txt",
     "src/base/words.def", "src/libhangdog-trace.map", "src/libhangdog.map", "src/private-names-apple.txt",

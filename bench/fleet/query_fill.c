@@ -9,6 +9,7 @@
 
 #include "bench.h"
 
+#define REPORT_COLUMNS 19
 #define DAY_MS INT64_C(86400000)
 #define HOUR_MS INT64_C(3600000)
 #define DAYS (QUERY_DAYS + 2)
@@ -112,7 +113,9 @@ static int add_report(struct filler *f, const struct row *r) {
     sqlite3_bind_int64(q, 12, r->duration_ms);
     sqlite3_bind_int64(q, 13, r->started_ms);
     sqlite3_bind_blob64(q, 14, r->body, r->body_bytes, SQLITE_STATIC);
-    sqlite3_bind_text(q, 15, "", -1, SQLITE_STATIC);
+    for (int i = 15; i <= REPORT_COLUMNS; i++) { /* neither a label nor a place */
+        sqlite3_bind_text(q, i, "", -1, SQLITE_STATIC);
+    }
     return sqlite3_step(q) == SQLITE_DONE && sqlite3_reset(q) == SQLITE_OK ? 0 : say(f);
 }
 
@@ -289,7 +292,7 @@ static int put_apps(struct filler *f) {
 static int put_reports(struct filler *f, uint64_t reports) {
     struct row *row = malloc(sizeof *row);
     int failed = row == NULL;
-    f->report = insert(f, "report", 15);
+    f->report = insert(f, "report", REPORT_COLUMNS);
     failed |= f->report == NULL;
     for (uint64_t i = 0; failed == 0 && i < reports; i++) {
         struct query_choice choice;

@@ -97,11 +97,12 @@ static bool read_containerd(const char *root, const char *folder, struct hd_orig
     json_t *of = load(root, folder, out->container_id, "/config.json");
     const json_t *notes = json_object_get(of, "annotations");
     const char *image = json_text(notes, "io.kubernetes.cri.image-name");
-    if (image[0] != '\0') {
+    const bool found = image[0] != '\0';
+    if (found) {
         take(out, json_text(notes, "io.kubernetes.cri.container-name"), image);
     }
     json_decref(of);
-    return image[0] != '\0';
+    return found;
 }
 
 void container_files_read(const char *root, uid_t owner, struct hd_origin *out) {

@@ -86,10 +86,10 @@ static void *wait_for_events(void *epoll) {
 /* One thread of a pool waits for the instance, and a lock blocks the other. */
 static void child_with_a_pool(void) {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int epoll = epoll_create1(EPOLL_CLOEXEC), known = POOL_EPOLL;
     pthread_t serves;
     if (dup2(epoll, POOL_EPOLL) != POOL_EPOLL ||
-        pthread_create(&serves, NULL, wait_for_events, &(int){POOL_EPOLL}) != 0) {
+        pthread_create(&serves, NULL, wait_for_events, &known) != 0) {
         _exit(1);
     }
     pthread_mutex_lock(&turn);
