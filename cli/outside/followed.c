@@ -253,6 +253,9 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
 static bool is_long(const struct outside_thread *t, const struct hd_hook_thread *seen,
                     const struct hd_limits *limits, uint64_t now_ns) {
     uint64_t old_ns = OLD_INTERVALS * limits->interval_ns;
+    if (seen->since_ns == 0) { /* the hook does not know the thread, as just after an exec */
+        return false;
+    }
     if (t->certainty == HD_RECORD_NO_LOOP) {
         if (t->tid != t->process->live.pid || seen->known || t->sights > 1) {
             return false;

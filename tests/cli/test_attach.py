@@ -44,6 +44,14 @@ while True:
     print("served", flush=True)
     poll.poll(-1)
 """
+EXECS = """
+import os, select, socket, sys
+listening = socket.create_server(("127.0.0.1", 0))
+poll = select.epoll()
+poll.register(listening)
+poll.poll(0.15)
+os.execv(sys.executable, [sys.executable, *sys.argv])
+"""
 
 
 class Attach(unittest.TestCase):
@@ -197,6 +205,16 @@ class Attach(unittest.TestCase):
         self.finish(attached)
         hangs = [r for r in self.reports() if r["kind"] == "hang"]
         self.assertEqual([("sleep", True)], [(r["cause"]["kind"], r["complete"]) for r in hangs])
+
+    def test_a_hang_is_not_older_than_the_watch(self):
+        path = os.path.join(self.folder, "execs.py")
+        pathlib.Path(path).write_text(EXECS, encoding="ascii")
+        process = self.start([PYTHON, path])
+        attached = self.attach("-t", "100ms", process.pid)
+        time.sleep(4)
+        self.finish(attached)
+        longest = max(r["duration_ns"] for r in self.reports())
+        self.assertLess(longest, 60 * 10 ** 9)
 
     def test_refusals_have_remedies(self):
         kernel = next((int(p) for p in os.listdir("/proc") if p.isdigit()
