@@ -145,10 +145,12 @@ static bool read_sched_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
 
 /* Reads the thread's CPU clock. The worker cannot use the thread's scheduling statistics instead, because
  * Linux updates them only at a tick of the kernel. False: the thread has ended. */
-static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
+static bool read_cpu(const struct hd_threads *t, hd_thread_id thread, struct hd_thread_seen *out) {
+    bool other = t->probe->pid != hd_os.get_pid();
     for (unsigned i = 0; i < 3; i++) {
         out->at_ns = hd_os_now_ns();
-        if (hd_os.thread_cpu_clock(thread.number, &out->cpu_ns) != 0 && !read_sched_cpu(thread, out)) {
+        if (hd_os.thread_cpu_clock(thread.number, &out->cpu_ns) != 0 &&
+            !(other && read_sched_cpu(thread, out))) {
             return false;
         }
         if (hd_os_now_ns() - out->at_ns < READ_NS) {
@@ -160,9 +162,9 @@ static bool read_cpu(hd_thread_id thread, struct hd_thread_seen *out) {
     return true;
 }
 
-static void read_share(struct hd_thread_record *r, struct hd_thread_seen *first) {
+static void read_share(const struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *first) {
     struct hd_thread_seen now;
-    if (!read_cpu(r->thread, &now)) {
+    if (!read_cpu(t, r->thread, &now)) {
         return;
     }
     if (first->at_ns == 0) {
@@ -211,7 +213,7 @@ static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct 
     if (r->state != HD_RUN_RUNNING) {
         return true;
     }
-    read_share(r, seen);
+    read_share(t, r, seen);
     return false;
 }
 
@@ -219,7 +221,7 @@ static bool try_thread(struct hd_threads *t, struct hd_thread_record *r, struct 
  * has its stack already, and only its CPU use is read. */
 static void try_again(struct hd_threads *t, struct hd_thread_record *r, struct hd_thread_seen *seen) {
     if (r->count != 0) {
-        read_share(r, seen);
+        read_share(t, r, seen);
     } else if (!try_thread(t, r, seen)) {
         read_running_script(t, r);
     }
@@ -291,12 +293,12 @@ hd_thread_id hd_threads_busiest(struct hd_threads *t) {
     list_threads(t, HD_THREAD_ID_NONE, HD_THREAD_ID_NONE);
     for (uint32_t i = 0; i < t->count; i++) {
         t->seen[i].cpu_ns = UINT64_MAX;
-        (void)read_cpu(t->thread[i].thread, &t->seen[i]);
+        (void)read_cpu(t, t->thread[i].thread, &t->seen[i]);
     }
     wait_until(start_ns + RETRY_NS);
     for (uint32_t i = 0; i < t->count; i++) {
         struct hd_thread_seen now;
-        bool read = read_cpu(t->thread[i].thread, &now) && now.cpu_ns > t->seen[i].cpu_ns;
+        bool read = read_cpu(t, t->thread[i].thread, &now) && now.cpu_ns > t->seen[i].cpu_ns;
         if (read && now.cpu_ns - t->seen[i].cpu_ns > most_ns) {
             most_ns = now.cpu_ns - t->seen[i].cpu_ns;
             busiest = t->thread[i].thread;

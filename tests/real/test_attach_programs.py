@@ -12,8 +12,8 @@ from support_run import MS, TOLERANCE_NS, Together, hot_functions, main, schema_
 NAMES = ["redis", "asyncio", "musl", "uring", "container"]
 # A timer of an io_uring interrupts the sleep: the kernel restarts it, and the call is not known any more.
 CAUSES = {"cpu": ("cpu", "starved"), "block": ("sleep", "unknown")}
-# No Lua names; Debian's musl has no unwind tables, so a stack ends in its sleep.
-WITHOUT_NAMES = {"cpu": ("redis",), "block": ("musl",)}
+# No Lua names; Debian's musl has no unwind tables, so a stack ends in its sleep. A container's files may be gone.
+WITHOUT_NAMES = {"cpu": ("redis", "container"), "block": ("musl", "container")}
 EVERY = Together()
 
 
