@@ -10,6 +10,7 @@
 
 #include "agent/app_folder.h"
 #include "cli/base/agent_places.h"
+#include "cli/base/sanitize.h"
 #include "cli/live/process.h"
 #include "os/notify_socket.h"
 #include "os/os.h"
@@ -140,10 +141,10 @@ static void read_rules(struct agent *a) {
 /* ---- the budget ------------------------------------------------------------------------------- */
 
 static uint64_t cost_of(const struct watched_process *p, const struct agent_watch *w) {
-    return atomic_load(&p->record->cost.cpu_ns) - w->cpu_ns;
+    return p->spent_ns - w->spent_ns;
 }
 
-/* The process whose watch has cost the most CPU time since the last check; of equal ones that with the most
+/* The process for which the watcher has worked longest since the last check; of equal ones that with the most
  * loops. */
 static struct host_process *find_dearest(struct agent *a) {
     struct host_process *dearest = NULL;
@@ -162,7 +163,7 @@ static struct host_process *find_dearest(struct agent *a) {
             most_ns = cost_ns;
             loops = p->loops;
         }
-        w->cpu_ns += cost_ns;
+        w->spent_ns += cost_ns;
     }
     return dearest;
 }
@@ -176,6 +177,7 @@ static void watch_less(struct agent *a, uint64_t now_ns) {
     bool memory = agent_resident_bytes() > a->budget.bytes;
     snprintf(a->less, sizeof a->less, "leaves out %.60s[%d] and %u more: over %s%s", p->name, (int)of->pid,
              a->shed, memory ? "the limit of memory" : a->options->cpu, memory ? "" : "% of a CPU");
+    sanitize_text(a->less); /* a line of its own would be another word to systemd */
     agent_print(a, "%s", a->less);
     watcher_remove(a->watcher, of->pid);
     agent_forget(a, of, NULL);

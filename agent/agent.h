@@ -30,8 +30,8 @@ struct agent_watch {
     char folder[4 * HD_RECORD_STRING];
     bool has_new; /* reports in the folder that are not the reader's yet */
     unsigned open;
-    uint64_t open_since_ns;    /* CLOCK_MONOTONIC */
-    uint64_t added_ns, cpu_ns; /* `cpu_ns`: what it had cost at the last check of the budget */
+    uint64_t open_since_ns;      /* CLOCK_MONOTONIC */
+    uint64_t added_ns, spent_ns; /* `spent_ns`: the watcher's, at the last check of the budget */
     char last_report[40];
     int64_t last_wall_s; /* of the last hang's end; 0: none */
 };

@@ -46,9 +46,21 @@ static struct agent_watch *watch_of(struct agent *a, const struct watched_proces
     return of != NULL ? of->watch : NULL;
 }
 
+/* Processes of one name share a folder. */
+static bool has_open(const struct agent *a, const char *folder) {
+    for (size_t i = 0; i < a->processes.count; i++) {
+        const struct agent_watch *w = a->processes.process[i].watch;
+        if (w != NULL && w->open != 0 && strcmp(w->folder, folder) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void give(struct agent *a, struct agent_watch *w) {
-    int rc = app_folder_give(w->folder, w->reader);
-    w->has_new = w->open != 0; /* an open hang's report changes */
+    bool lasts = has_open(a, w->folder);
+    int rc = app_folder_give(w->folder, w->reader, lasts);
+    w->has_new = lasts; /* an open hang's report changes */
     if (rc != 0) {
         agent_print(a, "cannot give reports in %s to user %u: %s", w->folder, (unsigned)w->reader,
                     strerror(-rc));

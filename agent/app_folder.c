@@ -18,7 +18,7 @@
 
 #define FOLDERS_MAX 64 /* of one user */
 #define PASS 0711
-#define READ (ACL_READ | ACL_EXECUTE)
+#define ENTER (ACL_READ | ACL_EXECUTE)
 
 void app_folder_name(const char *app, char name[APP_FOLDER_NAME_BYTES]) {
     size_t n = 0;
@@ -57,16 +57,16 @@ bool app_folder_make_spool(const char *spool, struct problem *why) {
     return true;
 }
 
-/* The owner, and `user`, who may read. */
-static int set_reader(int fd, uid_t user) {
+/* The owner, and `user`, who gets `rights`. */
+static int set_reader(int fd, uid_t user, uint16_t rights) {
     struct {
         struct posix_acl_xattr_header head;
         struct posix_acl_xattr_entry entry[5];
     } list = {{htole32(POSIX_ACL_XATTR_VERSION)},
-              {{htole16(ACL_USER_OBJ), htole16(READ | ACL_WRITE), htole32((uint32_t)ACL_UNDEFINED_ID)},
-               {htole16(ACL_USER), htole16(READ), htole32(user)},
+              {{htole16(ACL_USER_OBJ), htole16(rights | ACL_WRITE), htole32((uint32_t)ACL_UNDEFINED_ID)},
+               {htole16(ACL_USER), htole16(rights), htole32(user)},
                {htole16(ACL_GROUP_OBJ), 0, htole32((uint32_t)ACL_UNDEFINED_ID)},
-               {htole16(ACL_MASK), htole16(READ), htole32((uint32_t)ACL_UNDEFINED_ID)},
+               {htole16(ACL_MASK), htole16(rights), htole32((uint32_t)ACL_UNDEFINED_ID)},
                {htole16(ACL_OTHER), 0, htole32((uint32_t)ACL_UNDEFINED_ID)}}};
     return fsetxattr(fd, "system.posix_acl_access", &list, sizeof list, 0) == 0 ? 0 : -errno;
 }
@@ -94,7 +94,7 @@ int app_folder_make(const char *spool, uid_t user, const char *app, char *path, 
     if (fd < 0) {
         return fd;
     }
-    int reader = user == geteuid() ? 0 : set_reader(fd, user);
+    int reader = user == geteuid() ? 0 : set_reader(fd, user, ENTER);
     if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 && count_folders(fd) >= FOLDERS_MAX) {
         snprintf(name, sizeof name, "other");
     }
@@ -113,21 +113,42 @@ int app_folder_make(const char *spool, uid_t user, const char *app, char *path, 
 struct give {
     int dir_fd, rc;
     uid_t user;
+    bool lasts;
 };
+
+/* A report that is not final stays the agent's: its user could write there what the agent reads again. */
+static int show(const struct give *g, const char *name, const struct stat *st) {
+    if ((st->st_mode & S_IRGRP) != 0) { /* it has a list */
+        return 0;
+    }
+    int fd = openat(g->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)set_reader(fd, g->user, ACL_READ);
+        close(fd);
+    }
+    return 0;
+}
 
 static int give_one(void *ctx, enum hd_spool_file what, const char *name) {
     struct give *g = ctx;
     struct stat st;
-    if (what != HD_SPOOL_TEMP && fstatat(g->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        st.st_uid != g->user && st.st_uid == geteuid() &&
-        fchownat(g->dir_fd, name, g->user, (gid_t)-1, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT) {
+    if (what != HD_SPOOL_REPORT || fstatat(g->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        st.st_uid == g->user || st.st_uid != geteuid()) {
+        return 0;
+    }
+    if (g->lasts) {
+        return show(g, name, &st);
+    }
+    if ((fchmodat(g->dir_fd, name, 0600, 0) != 0 ||
+         fchownat(g->dir_fd, name, g->user, (gid_t)-1, AT_SYMLINK_NOFOLLOW) != 0) &&
+        errno != ENOENT) {
         g->rc = -errno;
     }
     return 0;
 }
 
-int app_folder_give(const char *path, uid_t user) {
-    struct give g = {.user = user};
+int app_folder_give(const char *path, uid_t user, bool lasts) {
+    struct give g = {.user = user, .lasts = lasts};
     if (user == geteuid()) {
         return 0;
     }

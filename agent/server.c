@@ -16,6 +16,9 @@
 #define CONNECTIONS (SERVER_POLLED - 2)
 #define REQUEST_BYTES 2048
 #define PATIENCE_NS (5 * HD_NS_PER_S)
+/* Any user may connect, and answers are of the agent's budget: five a second, fifty at once. */
+#define APART_NS (200 * HD_NS_PER_MS)
+#define SAVED_NS (10 * HD_NS_PER_S)
 
 struct connection {
     int fd; /* -1: free */
@@ -29,7 +32,9 @@ struct connection {
 
 struct server {
     struct server_options options;
-    int listener[2]; /* the local socket; the address, or -1 */
+    int listener[2];     /* the local socket; the address, or -1 */
+    uint64_t paid_ns[2]; /* of each: a connection costs APART_NS; later than `now_ns`: none for now */
+    uint64_t now_ns;
     struct connection connection[CONNECTIONS];
 };
 
@@ -125,7 +130,9 @@ static struct connection *find_free(struct server *s) {
 }
 
 static void accept_all(struct server *s, size_t which, uint64_t now_ns) {
-    for (unsigned i = 0; i < CONNECTIONS && s->listener[which] >= 0; i++) {
+    uint64_t *paid_ns = &s->paid_ns[which];
+    *paid_ns = now_ns > SAVED_NS && *paid_ns < now_ns - SAVED_NS ? now_ns - SAVED_NS : *paid_ns;
+    for (unsigned i = 0; i < CONNECTIONS && s->listener[which] >= 0 && *paid_ns <= now_ns; i++) {
         struct ucred peer = {.uid = SERVER_NOT_LOCAL};
         socklen_t size = sizeof peer;
         int fd = accept4(s->listener[which], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -136,6 +143,7 @@ static void accept_all(struct server *s, size_t which, uint64_t now_ns) {
             close(fd);
             continue;
         }
+        *paid_ns += APART_NS;
         struct connection *c = find_free(s);
         c->fd = fd;
         c->user = which == 0 ? peer.uid : SERVER_NOT_LOCAL;
@@ -210,7 +218,7 @@ static void send_answer(struct connection *c) {
 size_t server_poll(const struct server *s, struct pollfd fds[SERVER_POLLED]) {
     size_t count = 0;
     for (size_t i = 0; i < 2; i++) {
-        if (s->listener[i] >= 0) {
+        if (s->listener[i] >= 0 && s->paid_ns[i] <= s->now_ns) {
             fds[count++] = (struct pollfd){.fd = s->listener[i], .events = POLLIN};
         }
     }
@@ -224,6 +232,7 @@ size_t server_poll(const struct server *s, struct pollfd fds[SERVER_POLLED]) {
 }
 
 void server_step(struct server *s, uint64_t now_ns) {
+    s->now_ns = now_ns;
     accept_all(s, 0, now_ns);
     accept_all(s, 1, now_ns);
     for (size_t i = 0; i < CONNECTIONS; i++) {

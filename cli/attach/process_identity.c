@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/attach/process_identity.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -56,6 +57,14 @@ static bool make_absolute(pid_t pid, char **word, char path[2 * PATH_MAX]) {
     return n > 0 && access(path, F_OK) == 0;
 }
 
+/* Another user's program has any name. A folder, a terminal and a shell get it. */
+static void make_plain(char *name) {
+    for (char *c = name; *c != '\0'; c++) {
+        bool first_dot = c == name && *c == '.';
+        *c = (char)(isalnum((unsigned char)*c) != 0 || (strchr("._+-", *c) != NULL && !first_dot) ? *c : '_');
+    }
+}
+
 static void fill_plain(const char *name, const char *script, const struct run_options *o,
                        struct app_identity *out) {
     char *none[] = {(char *)(uintptr_t) "program", NULL};
@@ -66,6 +75,7 @@ static void fill_plain(const char *name, const char *script, const struct run_op
     }
     if (!out->named) {
         snprintf(out->name, sizeof out->name, "%s", app_name_is_valid(base) ? base : "program");
+        make_plain(out->name);
     }
 }
 

@@ -151,6 +151,7 @@ static void free_process(struct outside_process *p) {
 }
 
 int outside_process_add(struct watcher *w, pid_t pid, struct problem *why) {
+    uint64_t begun_ns = hd_os_now_ns();
     struct outside_process *p = calloc(1, sizeof *p);
     if (p == NULL) {
         error_set(why, "cannot attach to process %d: %s", pid, strerror(ENOMEM));
@@ -167,6 +168,7 @@ int outside_process_add(struct watcher *w, pid_t pid, struct problem *why) {
         return -ENOTSUP;
     }
     int rc = begin(p, why);
+    p->shown.spent_ns = hd_os_now_ns() - begun_ns;
     if (rc != 0) {
         free_process(p);
     } else if (w->options.events.process_added != NULL) {

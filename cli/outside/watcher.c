@@ -19,6 +19,7 @@
 /* more are looked at and listed more rarely: these costs are the watcher's budget */
 #define MANY_THREADS 256u
 #define MANY_STEPS 4u
+#define REPLACE_NS (1 * HD_NS_PER_S)      /* a program may exec without end: each new one has its cost */
 #define MANY_LIST_NS (200 * HD_NS_PER_MS) /* between two processes' lists */
 
 /* ---- what the hook says ----------------------------------------------------------------------- */
@@ -26,7 +27,9 @@
 static void on_sight(void *arg, pid_t tid, const struct hd_hook_sight *sight) {
     struct outside_thread *t = outside_thread_of(arg, tid);
     if (t != NULL) {
+        uint64_t begun_ns = hd_os_now_ns();
         loops_sight(t, sight);
+        t->process->shown.spent_ns += hd_os_now_ns() - begun_ns;
     }
 }
 
@@ -222,6 +225,12 @@ static unsigned steps_of_all(const struct watcher *w) {
     return w->threads <= MANY_THREADS || steps < 1 ? 1 : steps < MANY_STEPS ? (unsigned)steps : MANY_STEPS;
 }
 
+static uint64_t look(struct outside_process *p) {
+    uint64_t now_ns = hd_os_now_ns(), next_ns = outside_process_look(p, now_ns);
+    p->shown.spent_ns += hd_os_now_ns() - now_ns;
+    return next_ns;
+}
+
 void watcher_step(struct watcher *w) {
     uint64_t now_ns = hd_os_now_ns();
     struct outside_process *next;
@@ -231,13 +240,13 @@ void watcher_step(struct watcher *w) {
     w->steps++;
     for (struct outside_process *p = w->processes; p != NULL; p = next) {
         next = p->next;
-        uint64_t next_ns = p->reporting != NULL || (number++ + w->steps) % steps == 0
-                               ? outside_process_look(p, hd_os_now_ns())
-                               : UINT64_MAX;
+        bool late = p->replaced && now_ns < p->added_ns + REPLACE_NS;
+        bool due = !late && (p->reporting != NULL || (number++ + w->steps) % steps == 0);
+        uint64_t next_ns = due ? look(p) : UINT64_MAX;
         w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
         if (p->ended) {
             outside_process_end(p, false);
-        } else if (p->replaced) {
+        } else if (p->replaced && !late) {
             replace(p);
         }
     }

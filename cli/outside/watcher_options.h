@@ -17,6 +17,7 @@ struct watched_process {
     const char *spool;        /* where its reports are */
     uid_t uid;                /* of the program's user */
     struct hd_record *record; /* its totals: hangs, turns, losses */
+    uint64_t spent_ns;        /* for how long the watcher has worked for it */
     unsigned loops;           /* how many threads are known to have a loop */
     bool left;                /* in process_ended: the process still runs, and is no longer watched */
 };

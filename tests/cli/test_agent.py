@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import asyncio, signal, sys, time
 
 async def serve():
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, time.sleep, 1)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, time.sleep, 4)
     while True:
         await asyncio.sleep(0.05)
 
@@ -128,6 +130,71 @@ class Agent(unittest.TestCase):
         self.assertIn("Permission denied", self.as_nobody("/bin/sh", "-c", 'rm -f "$1" || touch "$2/x"', "sh", theirs, theirs.parent))
         self.assertIn("ours", subprocess.run([HANGDOG, "list", "--spool", self.folder / "spool"], stdout=subprocess.PIPE, check=True).stdout.decode())
         self.assertRegex(self.log.read_text(), r"hangdog: hang of .*, python3\.0\[%d\]; more: hangdog show \w+" % self.ours.pid)
+
+    def test_a_report_is_its_users_when_the_hang_is_over(self):
+        """The agent may read it again before, so its user may not write there."""
+        self.stall(self.theirs, NOBODY)
+        self.theirs.send_signal(12)
+
+        def open_report():
+            reports = (self.folder / "spool" / str(NOBODY)).glob("*/*.json")
+            return next((path for path in reports if not json.loads(path.read_text())["complete"] and path.stat().st_mode & 0o077 == 0o040), None)
+
+        path = wait_until(open_report, "the open report")
+        self.assertEqual(0, path.stat().st_uid)
+        said = self.as_nobody("/bin/sh", "-c", 'cat "$1"; : >> "$1"', "sh", path)
+        self.assertRegex(said, r'(?s)"complete".*Permission denied')
+        wait_until(lambda: path.stat().st_uid == NOBODY, "the report to be the user's")
+        self.assertEqual((0o600, True), (path.stat().st_mode & 0o777, json.loads(path.read_text())["complete"]))
+
+    def test_programs_that_exec_without_end(self):
+        (self.folder / "exec").mkdir()
+        shell = self.folder / "exec" / "python3.0"
+        shutil.copy("/bin/dash", shell)
+        (self.folder / "again").write_text('[ $1 -gt 2000 ] || exec "%s" "$0" $(($1 + 1))\n' % shell)
+        (self.folder / "first").write_text(
+            "import os, select, sys\nfor i in range(400): select.select([], [], [], 0.01)\nos.execv(sys.argv[1], sys.argv[1:])\n")
+
+        def cpu():
+            fields = pathlib.Path("/proc/%d/stat" % self.agent.pid).read_text().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        program = self.start([self.python, self.folder / "first", shell, self.folder / "again", "0"])
+        wait_until(lambda: program.pid in self.seen(), "the program")
+        wait_until(lambda: os.readlink("/proc/%d/exe" % program.pid) == str(shell), "exec")
+        begun, before = time.monotonic(), cpu()
+        program.wait()
+        self.assertLess(cpu() - before, 0.1 * (time.monotonic() - begun))
+
+    def test_names_and_connections_of_others(self):
+        """A name has a line that is a word to systemd; a user connects without end."""
+        name, socket_path = self.folder / "python3.0\nMAINPID=1", str(self.folder / "notify")
+        shutil.copy("/usr/bin/python3", name)
+        rules = self.folder / "names.conf"
+        rules.write_text("watch program=python3.0?MAINPID=1\nignore\n")
+        self.start([name, self.folder / "theirs"], user=NOBODY, group=NOBODY, extra_groups=[])
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+            systemd.bind(socket_path)
+            systemd.settimeout(PATIENCE)
+            agent = self.start([HANGDOG, "agent", "--rules", rules, "--spool", self.folder / "spool4", "--socket", self.folder / "socket4",
+                                "--cpu", "0.001"], stderr=subprocess.DEVNULL, env=dict(os.environ, NOTIFY_SOCKET=socket_path))
+            said = wait_until(lambda: (lambda text: b"leaves out" in text and text)(systemd.recv(4096)), "the name")
+        self.assertIn(b"python3.0?MAINPID=1[", said)
+        self.assertNotIn(b"\nMAINPID", said)
+        answered, end = 0, time.monotonic() + 2
+        while time.monotonic() < end:
+            with socket.socket(socket.AF_UNIX) as s:
+                s.settimeout(0.2)
+                try:
+                    s.connect(str(self.folder / "socket4"))
+                    s.sendall(b"GET /status HTTP/1.1\r\n\r\n")
+                    answered += b" 200 " in s.recv(64)
+                except OSError:
+                    pass
+        self.assertGreater(answered, 9)
+        self.assertLess(answered, 90)
+        agent.terminate()
+        self.assertEqual(0, agent.wait())
 
     def test_top_shows_the_host(self):
         wait_until(lambda: len(self.seen()) >= 2, "both programs")

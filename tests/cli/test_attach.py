@@ -142,6 +142,20 @@ class Attach(unittest.TestCase):
         self.assertEqual("outside", report["watch"]["from"])
         self.assertEqual("hangs.py", report["app"]["name"])
 
+    @unittest.skipIf(os.geteuid() != 0, "only root watches the programs of others")
+    def test_another_users_program_has_a_plain_name(self):
+        """Its name becomes that of a folder, and --on-hang gets the path."""
+        os.chmod(self.folder, 0o755)
+        program = os.path.join(self.folder, ".$(id)`\n'")
+        shutil.copy(PYTHON, program)
+        server = self.start([program, "-c", SERVER], user=65534, group=65534, extra_groups=[])
+        self.stall(server, 0)
+        attached = self.attach("--user", "65534")
+        self.until_hang(server)
+        self.finish(attached)
+        self.assertEqual("___id____", next(r["app"]["name"] for r in self.reports() if r["app"]["pid"] == server.pid))
+        self.assertIn("___id____", os.listdir(os.path.join(self.folder, "spool")))
+
     def test_a_name_means_all_that_have_it_now_and_later(self):
         first = self.server()
         other = self.server("other.py")

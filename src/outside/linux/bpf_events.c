@@ -85,7 +85,9 @@ int hd_bpf_events_take(void *arg, void *data, size_t bytes) {
         }
         break;
     case HD_RECORD_EXEC:
-        forget_process(h, (pid_t)r->pid);
+        if (slot >= 0 && h->slots.owner[slot].pid == (pid_t)r->pid) { /* most programs are not watched */
+            forget_process(h, (pid_t)r->pid);
+        }
         h->events.exec(h->events.arg, (pid_t)r->pid);
         break;
     default:

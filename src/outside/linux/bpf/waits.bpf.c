@@ -226,13 +226,15 @@ int BPF_PROG(leave_any, struct pt_regs *regs, long result) {
 
 /* ---- threads and processes ---------------------------------------------------------------------- */
 
+/* The watcher reads these records at its next look: a program may start others without end. */
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(thread_began, struct task_struct *parent, struct task_struct *child) {
     if (slot_of(parent) != 0) {
         struct hd_record_head head = {.type = HD_RECORD_BEGAN, .at_ns = bpf_ktime_get_ns()};
         head.tid = number_of(child);
         head.pid = number_of(child->group_leader);
-        send(&head, 0);
+        send(&head, BPF_RB_NO_WAKEUP);
     }
     return 0;
 }
@@ -245,7 +247,7 @@ int BPF_PROG(thread_ended, struct task_struct *t) {
         struct hd_record_head head = {.type = HD_RECORD_ENDED, .tid = number, .at_ns = bpf_ktime_get_ns()};
         s->ended_ns = head.at_ns;
         bpf_map_delete_elem(&tids, &number); /* a thread with the same number is another one */
-        send(&head, 0);
+        send(&head, BPF_RB_NO_WAKEUP);
     }
     return 0;
 }
@@ -255,8 +257,7 @@ int BPF_PROG(program_began, struct task_struct *t, int old_tid) {
     struct hd_record_head head = {.type = HD_RECORD_EXEC, .at_ns = bpf_ktime_get_ns()};
     head.tid = head.pid = number_of(t);
     if (head.tid != 0) {
-        /* many programs of the host start others: the watcher reads it at its next look */
-        send(&head, slot_of(t) != 0 ? 0 : BPF_RB_NO_WAKEUP);
+        send(&head, BPF_RB_NO_WAKEUP);
     }
     return 0;
 }
