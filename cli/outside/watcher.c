@@ -241,7 +241,7 @@ void watcher_step(struct watcher *w) {
     for (struct outside_process *p = w->processes; p != NULL; p = next) {
         next = p->next;
         bool late = p->replaced && now_ns < p->added_ns + REPLACE_NS;
-        bool due = !late && (p->reporting != NULL || (number++ + w->steps) % steps == 0);
+        bool due = !p->replaced && (p->reporting != NULL || (number++ + w->steps) % steps == 0);
         uint64_t next_ns = due ? look(p) : UINT64_MAX;
         w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
         if (p->ended) {
