@@ -15,7 +15,7 @@
 #include "waits.skel.h"
 
 #define INITIAL_NAMESPACE 0xEFFFFFFCU /* the kernel's PROC_PID_INIT_INO */
-#define SLOTS_MIN 1024u
+#define SLOTS_MIN 4096u
 #define SLOTS_MAX 65536u
 
 uint8_t hd_programs_call_class(int32_t nr) {
