@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -171,7 +172,7 @@ void origin_of_mounts(const char *text, struct hd_origin *out) {
     }
 }
 
-static void read_text(pid_t pid, const char *file, char text[FILE_BYTES]) {
+static void read_text(pid_t pid, const char *file, char *text) {
     char path[64];
     size_t used = 0;
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
@@ -199,13 +200,16 @@ static bool read_owner(const struct origin_folder *folder, uid_t *owner) {
 }
 
 void outside_origin(pid_t pid, bool with_host, struct hd_origin *out) {
-    char text[FILE_BYTES];
+    char *text = malloc(FILE_BYTES); /* the stack may be small */
     struct origin_folder folder;
     struct utsname system;
     uid_t owner;
     *out = (struct hd_origin){.host = ""};
     if (with_host && uname(&system) == 0) {
         copy(out->host, sizeof out->host, system.nodename, strlen(system.nodename));
+    }
+    if (text == NULL) {
+        return;
     }
     read_text(pid, "cgroup", text);
     origin_of_cgroup(text, out, &folder);
@@ -215,4 +219,5 @@ void outside_origin(pid_t pid, bool with_host, struct hd_origin *out) {
     } else if (read_owner(&folder, &owner)) {
         container_files_read("", owner, out);
     }
+    free(text);
 }

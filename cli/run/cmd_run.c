@@ -207,7 +207,8 @@ static int run_watched(const struct run_options *o, const char *spool, bool spar
 int cmd_run(int argc, char **argv) {
     struct run_options o;
     struct problem why;
-    char spool[4 * HD_RECORD_STRING], own[PATH_MAX], preload[2 * PATH_MAX];
+    /* the stack may be small */
+    static char spool[4 * HD_RECORD_STRING], own[PATH_MAX], preload[2 * PATH_MAX];
     int rc = 0;
     if (!run_options_parse(argc, argv, &o, &rc)) {
         return rc;

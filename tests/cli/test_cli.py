@@ -22,7 +22,7 @@ BUILD = pathlib.Path(os.environ["HANGDOG_BUILD"])
 HANGDOG = str(BUILD / "bin" / "hangdog")
 WRITE_REPORT = str(BUILD / "tests" / "programs" / "write-report")
 NEWEST = "ffffffff-ffff-7fff-bfff-ffffffffffff"  # an id
-COMMANDS = ["run", "attach", "top", "dump", "list", "stats", "show", "serve", "upload", "upload-symbols", "export", "doctor"]
+COMMANDS = ["agent", "run", "attach", "top", "dump", "list", "stats", "show", "serve", "upload", "upload-symbols", "export", "doctor"]
 KINDS = ["full", "session", "nasty", "deadlock", "brief"]
 
 

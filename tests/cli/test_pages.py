@@ -21,7 +21,7 @@ COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
 RARE = {"run": {"--display-hz", "--environment", "--frame-drop", "--interval",
                "--reports-per-fingerprint"},
         "attach": {"--interval", "--cpu", "--hook", "--environment", "--reports-per-fingerprint"}}  # of run: in the page and the completions only
-WITHOUT_SPOOL = {"dump", "serve", "top", "upload-symbols"}
+WITHOUT_SPOOL = {"agent", "dump", "serve", "top", "upload-symbols"}
 VARIABLES = {"run": {"HANGDOG_APP", "HANGDOG_VERSION", "HANGDOG_ENVIRONMENT"}, "upload": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"},
              "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "show": {"HANGDOG_SYMBOLS"}, "list": {"HANGDOG_SYMBOLS"},
              "stats": {"HANGDOG_SYMBOLS"}, "export": {"HANGDOG_SYMBOLS"}, "serve": {"XDG_DATA_HOME", "STATE_DIRECTORY"}}
