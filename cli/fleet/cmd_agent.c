@@ -25,7 +25,7 @@ static const struct command_option agent_options[] = {
     {.name = "check",
      .kind = OPTION_FLAG,
      TO(check),
-     .help = "print what the rules say of the processes of now, and end"},
+     .help = "print what the rules say of each process, and end"},
     {.name = "threshold",
      .kind = OPTION_DURATION,
      TO(threshold),
