@@ -16,9 +16,10 @@
 /* Makes the spool itself: others may pass through it, and not list it. False, and why. */
 bool app_folder_make_spool(const char *spool, struct problem *why);
 
-/* Makes the folder of an app, and stores its path. The app's name comes from the program: it becomes one that
- * a folder may have. A user who has many folders gets one more, "other", for the rest. 0 or a negative errno
- * value; -ENOTSUP: the folder is made, and the file system has no access lists, so only root reads it. */
+/* Makes the folder of an app, and stores its path. The program chooses the app's
+ * name, so the function replaces characters that a folder's name must not have. A user has at most 64
+ * folders; later apps share the folder "other". Returns 0 or a negative errno value. -ENOTSUP: the folder is
+ * made, and the file system has no access lists, so only root reads it. */
 int app_folder_make(const char *spool, uid_t user, const char *app, char *path, size_t size);
 
 /* Gives the reports that the agent wrote there to the program's user. `lasts`: a hang there is not over, so

@@ -43,7 +43,8 @@ static const char *socket_path(char *path, size_t size) {
         snprintf(path, size, "%.*s/socket", (int)strcspn(given, ":"), given);
         return path;
     }
-    /* all users may reach the socket, whatever the umask; the socket's own error says why there is none */
+    /* each user may connect to the socket, whatever the umask is; the call that makes the socket reports
+     * errors */
     if (mkdir("/run/hangdog-agent", 0755) == 0) {
         (void)chmod("/run/hangdog-agent", 0755);
     }

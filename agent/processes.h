@@ -34,7 +34,7 @@ struct processes {
     size_t cursor; /* of the looks, so that each gets its turn */
 };
 
-/* Lists /proc: adds new processes, whose first look is a second from now, and removes those that are gone.
+/* Lists /proc. Adds new processes, and plans their first look one second from now. Removes ended processes.
  * `gone`: called before one with `watch` is removed. 0 or a negative errno value. */
 int processes_scan(struct processes *p, uint64_t now_ns, void (*gone)(void *arg, struct host_process *of),
                    void *arg);
@@ -42,8 +42,9 @@ void processes_free(struct processes *p);
 
 struct host_process *processes_find(struct processes *p, pid_t pid);
 
-/* The next process whose look is due; NULL: none. Sets the look after it: one second after the start, ten
- * seconds, then each minute, in the end each five minutes. Notices a number that was reused. */
+/* Returns a process that the agent is to look at now; NULL: there is none. Plans the next look at it: 10 s
+ * after its first one, then each minute, later each five minutes. Detects that a new process has the number.
+ */
 struct host_process *processes_due(struct processes *p, uint64_t now_ns);
 
 /* Looks at all again from now on, as after a change of the rules. */

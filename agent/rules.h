@@ -33,7 +33,7 @@ struct rules {
     size_t count;
 };
 
-/* The facts of a process. An empty text: there is none. */
+/* The facts of a process. An empty text: the process has no such fact. */
 struct rule_facts {
     const char *program, *unit;
     const char *container_id, *container_name, *image;

@@ -24,7 +24,7 @@ enum {
     VARIANTS
 };
 
-/* The first number after `key` in a file of /proc/PID; NAN: there is none. */
+/* Returns the first number after `key` in a file of /proc/PID; NAN: the file has no such key. */
 static double read_figure(pid_t pid, const char *name, const char *key) {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);

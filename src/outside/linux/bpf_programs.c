@@ -112,7 +112,6 @@ static int attach(struct waits *object) {
     bpf_program__set_autoattach(object->progs.switch_threads, false);
     bpf_program__set_autoattach(object->progs.enter_any, false);
     bpf_program__set_autoattach(object->progs.leave_any, false);
-    bpf_program__set_autoattach(object->progs.tick, false);
     bpf_object__for_each_program(p, object->obj) {
         if (!bpf_program__autoload(p)) {
             bpf_program__set_autoattach(p, false);
@@ -140,7 +139,6 @@ int hd_programs_open(struct hd_programs *p, bool all_calls, uint64_t long_ns) {
 void hd_programs_close(struct hd_programs *p) {
     (void)hd_programs_see_switches(p, false);
     (void)hd_programs_see_calls(p, false);
-    (void)hd_programs_see_ticks(p, false);
     waits__destroy(p->object);
     *p = (struct hd_programs){.slots = 0};
 }
@@ -164,8 +162,4 @@ int hd_programs_see_switches(struct hd_programs *p, bool on) {
 int hd_programs_see_calls(struct hd_programs *p, bool on) {
     int rc = change(&p->any_leave, p->object->progs.leave_any, on);
     return rc == 0 ? change(&p->any_enter, p->object->progs.enter_any, on) : rc;
-}
-
-int hd_programs_see_ticks(struct hd_programs *p, bool on) {
-    return change(&p->tick, p->object->progs.tick, on);
 }

@@ -13,7 +13,6 @@ struct hd_programs {
     struct waits *object;      /* the programs and their maps: waits.skel.h */
     struct bpf_link *switches; /* NULL: not attached, as the two below */
     struct bpf_link *any_enter, *any_leave;
-    struct bpf_link *tick;
     uint32_t slots;
 };
 
@@ -27,8 +26,6 @@ void hd_programs_close(struct hd_programs *p);
 int hd_programs_see_switches(struct hd_programs *p, bool on);
 /* The same for the programs that see all calls of the host. */
 int hd_programs_see_calls(struct hd_programs *p, bool on);
-/* The same for the program that sees the timer's tick. */
-int hd_programs_see_ticks(struct hd_programs *p, bool on);
 
 /* enum hd_call_class of a system call. */
 uint8_t hd_programs_call_class(int32_t nr);

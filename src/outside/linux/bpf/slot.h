@@ -68,8 +68,7 @@ enum hd_record_type {
     HD_RECORD_BEGAN,
     HD_RECORD_ENDED,
     HD_RECORD_EXEC,
-    HD_RECORD_CLEARED, /* a suspect has been seen in its loop's wait */
-    HD_RECORD_TICK     /* the stack of a running thread */
+    HD_RECORD_CLEARED /* a suspect has been seen in its loop's wait */
 };
 
 struct hd_record_head {

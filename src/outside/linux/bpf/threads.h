@@ -26,7 +26,6 @@ const volatile bool all_calls = false;         /* fentry sees all calls; switche
 
 unsigned long long watched[HD_WATCHED_BITS / 64];
 unsigned long long lost; /* records for which the ring had no space */
-unsigned int tick_tid;   /* the thread whose stack is wanted; 0: none */
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);

@@ -261,32 +261,3 @@ int BPF_PROG(program_began, struct task_struct *t, int old_tid) {
     }
     return 0;
 }
-
-/* ---- the stack of a running thread, at the timer's tick ------------------------------------------ */
-
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(tick) {
-    struct task_struct *t = bpf_get_current_task_btf();
-    __u32 number = tick_tid;
-    if (number == 0 || number_of(t) != number || is_call_of_32_bits(t)) {
-        return 0;
-    }
-    struct hd_record_sight *r = bpf_ringbuf_reserve(&ring, sizeof *r, 0);
-    if (r == 0) {
-        return 0;
-    }
-    tick_tid = 0;
-    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(t);
-    r->head.type = HD_RECORD_TICK;
-    r->head.tid = number;
-    r->head.at_ns = bpf_ktime_get_ns();
-    r->nr = call_number(regs);
-    r->pc = call_pc(regs);
-    r->sp = call_sp(regs);
-    call_args(regs, r->args);
-    store_registers(regs, r->regs);
-    r->valid = r->nr >= 0 ? CALL_REGISTERS : ALL_REGISTERS;
-    copy_stack(r, r->sp);
-    bpf_ringbuf_submit(r, 0);
-    return 0;
-}

@@ -6,8 +6,7 @@
 #define HD_REGISTERS_AARCH64_H
 
 #define CALL_PREFIX "__arm64_sys_"
-#define ALL_REGISTERS 0x7fffffffULL
-#define CALL_REGISTERS ALL_REGISTERS
+#define CALL_REGISTERS 0x7fffffffULL
 
 struct pt_regs {
     __u64 regs[31];

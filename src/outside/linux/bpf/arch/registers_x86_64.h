@@ -6,7 +6,6 @@
 #define HD_REGISTERS_X86_64_H
 
 #define CALL_PREFIX "__x64_sys_"
-#define ALL_REGISTERS 0xff7fULL  /* but the stack pointer, which has a member of its own */
 #define CALL_REGISTERS 0xf77aULL /* a call changes rax, rcx and r11 */
 
 struct pt_regs {
