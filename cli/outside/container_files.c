@@ -51,11 +51,12 @@ static json_t *load(const char *root, const char *folder, const char *id, const 
 static bool read_docker(const char *root, struct hd_origin *out) {
     json_t *of = load(root, "/var/lib/docker/containers/", out->container_id, "/config.v2.json");
     const char *image = json_text(json_object_get(of, "Config"), "Image");
-    if (image[0] != '\0') {
+    const bool found = image[0] != '\0';
+    if (found) {
         take(out, json_text(of, "Name"), image);
     }
     json_decref(of);
-    return image[0] != '\0';
+    return found;
 }
 
 /* podman and CRI-O: a list of containers. `metadata` is a JSON text of its own. */
