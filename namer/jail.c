@@ -84,13 +84,14 @@ bool jail_limit(enum jail jail) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),                 \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
-/* System calls for memory, threads and open files. */
+/* System calls for memory, threads and open files. A thread that starts while the filter goes on (a
+ * sanitizer's) calls rseq, and glibc aborts the process where that fails. */
 #define ALLOW_WORK                                                                                           \
     ALLOW(read), ALLOW(write), ALLOW(pread64), ALLOW(lseek), ALLOW(fstat), ALLOW(fcntl), ALLOW(dup),         \
         ALLOW(close), ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise),            \
         ALLOW(brk), ALLOW(futex), ALLOW(getpid), ALLOW(gettid), ALLOW_FOR_SELF(tgkill), ALLOW(rt_sigaction), \
         ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(sigaltstack), ALLOW(sched_yield),                  \
-        ALLOW(getrandom), ALLOW(exit), ALLOW(exit_group)
+        ALLOW(getrandom), ALLOW(rseq), ALLOW(set_robust_list), ALLOW(exit), ALLOW(exit_group)
 
 #define DENY BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
