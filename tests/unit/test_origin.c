@@ -17,8 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "cli/outside/container_files.h"
 #include "cli/outside/origin.h"
+#include "folder.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "ff23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -88,12 +90,11 @@ static void texts_of_chance_do_no_harm(void **state) {
         "0::", "/", "\n",    ID,  "docker-",  ".scope", ".service", "pod",   POD,  "lxc/", "libpod",
         "..",  ":", "name=", "_", "kubepods", " ",      "/etc/",    "hosts", "\t", "\xff", "lxc.payload."};
     char text[8192];
-    srand(7);
     for (int run = 0; run < 20000; run++) {
         size_t used = 0;
-        for (int n = rand() % 60; n > 0; n--) {
+        for (uint32_t n = any(60); n > 0; n--) {
             used += (size_t)snprintf(text + used, sizeof text - used, "%s",
-                                     words[(size_t)rand() % (sizeof words / sizeof words[0])]);
+                                     words[any(sizeof words / sizeof words[0])]);
         }
         text[used] = '\0';
         struct hd_origin out = {.host = ""};
@@ -124,10 +125,14 @@ static void a_container_finds_itself_by_its_mounts(void **state) {
 }
 
 static void write_file(const char *root, const char *folder, const char *name, const char *text) {
-    char command[1024], path[1024];
-    snprintf(command, sizeof command, "mkdir -p '%s%s'", root, folder);
-    assert_int_equal(system(command), 0);
-    snprintf(path, sizeof path, "%s%s/%s", root, folder, name);
+    char path[1024];
+    const int length = snprintf(path, sizeof path, "%s%s/%s", root, folder, name);
+    for (char *end = path + strlen(root) + 1; (end = strchr(end, '/')) != NULL; end++) {
+        *end = '\0';
+        (void)mkdir(path, 0700);
+        *end = '/';
+    }
+    assert_in_range(length, 1, sizeof path - 1);
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     fputs(text, out);
@@ -136,7 +141,7 @@ static void write_file(const char *root, const char *folder, const char *name, c
 
 static void files_name_containers(void **state) {
     (void)state;
-    char root[] = "/tmp/hangdog-origin-XXXXXX", command[64];
+    char root[] = "/tmp/hangdog-origin-XXXXXX";
     assert_non_null(mkdtemp(root));
     static const struct {
         const char *folder, *file, *text, *name, *image;
@@ -181,8 +186,7 @@ static void files_name_containers(void **state) {
     out = (struct hd_origin){.container_id = OTHER};
     container_files_read(root, 0, &out);
     assert_string_equal(out.image, "");
-    snprintf(command, sizeof command, "rm -r '%s'", root);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(folder_remove(root), 0);
 }
 
 static void a_process_has_a_place(void **state) {

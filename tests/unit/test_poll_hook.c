@@ -177,7 +177,10 @@ static bool watch(const char *name, char work) {
     while (*way != NULL && strcmp((*way)->name, name) != 0) {
         way++;
     }
-    assert_non_null(*way);
+    if (*way == NULL) {
+        fail_msg("there is no way %s", name);
+        return false;
+    }
     seen = (struct seen){.way = *way};
     int rc = (*way)->open(&seen.hook, &events, 100 * MS);
     if (rc != 0) {
