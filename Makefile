@@ -49,7 +49,7 @@ api:
 
 format:
 	scripts/install-dependencies lint
-	git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h' '*.cc' | xargs -0 -r clang-format-16 -i
+	git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h' '*.hpp' '*.cc' | xargs -0 -r clang-format-16 -i
 
 install: build
 	cmake --install build --prefix "$(patsubst ~/%,$(HOME)/%,$(PREFIX))"
