@@ -84,7 +84,7 @@ bool jail_limit(enum jail jail) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),                 \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
-/* System calls for memory, threads and open files. A thread that starts while the filter goes on (a
+/* System calls for memory, threads and open files. A thread that starts under the filter (a
  * sanitizer's) calls rseq, and glibc aborts the process where that fails. */
 #define ALLOW_WORK                                                                                           \
     ALLOW(read), ALLOW(write), ALLOW(pread64), ALLOW(lseek), ALLOW(fstat), ALLOW(fcntl), ALLOW(dup),         \
