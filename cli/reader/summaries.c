@@ -39,6 +39,9 @@ static bool passes(const json_t *report, const struct summary_options *o, const 
     if (o->app != NULL && strcmp(report_text(json_object_get(report, "app"), "name"), o->app) != 0) {
         return false;
     }
+    if (!report_origin_fits(report, &o->origin)) {
+        return false;
+    }
     if (o->cause != NULL && !session &&
         strcmp(report_text(json_object_get(report, "cause"), "kind"), o->cause) != 0) {
         return false;
@@ -76,6 +79,7 @@ static json_t *summary_of(const json_t *report, const char *path) {
         json_object_set_new(out, "version", json_stringn(version, version_bytes));
     }
     json_object_set_new(out, "brief", json_boolean(json_object_get(report, "repeat_of") != NULL));
+    report_origin_add(out, report);
     json_object_set(out, "suppressed", json_object_get(json_object_get(report, "session"), "suppressed"));
     return out;
 }
@@ -304,7 +308,8 @@ void summaries_say_none(const struct summaries *s, const struct summary_options 
     bool all = s->from == 0; /* else it may have older ones, which were not opened */
     if (all && o->app != NULL && json_object_get(s->apps, o->app) == NULL && nearest.nearest != NULL) {
         print_error("no report of '%s'; did you mean '%s'?", o->app, nearest.nearest);
-    } else if (all && o->app == NULL && o->cause == NULL && o->kind == NULL && o->id == NULL) {
+    } else if (all && o->app == NULL && o->cause == NULL && o->kind == NULL && o->id == NULL &&
+               report_origin_is_any(&o->origin)) {
         print_error("no hangs yet, only %zu report%s of sessions (%s list --kind session)", s->count,
                     cli_plural((int64_t)s->count, "", "s"), shell_own_command());
     } else {

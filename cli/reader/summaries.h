@@ -11,11 +11,13 @@
 #include <time.h>
 
 #include "cli/base/options.h"
+#include "cli/reader/report_origin.h"
 
 /* Options of `list` and `stats`; a member that is NULL lets every report pass. */
 struct summary_options {
     const char *spool;
     const char *app, *cause, *kind;
+    struct report_origin origin;
     const char *since;   /* as the user typed it */
     const char *id;      /* a beginning or an end of it */
     bool sessions;       /* with those of kind session; else only by `kind` */
@@ -25,8 +27,8 @@ struct summary_options {
 
 struct summaries {
     /* By time, the newest last. Members: id, file, kind, started_at, duration_ns, cause, app, pid,
-     * fingerprint, session, version, brief. A session also has `suppressed`. The function summaries_name adds
-     * function, place, own {function,file,line}. */
+     * fingerprint, session, version, brief, and those of report_origin_add. A session also has `suppressed`.
+     * The function summaries_name adds function, place, own {function,file,line}. */
     json_t *rows;
     json_t *apps;  /* names of the apps that have reports, as keys */
     size_t count;  /* reports in the spool, whatever the filter */

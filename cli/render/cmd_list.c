@@ -12,6 +12,7 @@
 #include "cli/base/terminal.h"
 #include "cli/commands.h"
 #include "cli/reader/groups.h"
+#include "cli/reader/report_origin.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
 #include "cli/reader/symbols_option.h"
@@ -73,6 +74,7 @@ static const struct command_option list_options[] = {
      .words = REPORT_WORDS_KINDS,
      .help = "of this kind: hang, fatal, launch, session ...",
      .more = "A session is one run of an app; only this option lists sessions."},
+    OPTION_ORIGINS(options, read.origin),
     {.name = "each",
      .kind = OPTION_FLAG,
      TO(each),
@@ -181,6 +183,9 @@ static void say_older(size_t older, const struct options *o) {
     add_word(command, sizeof command, "app", o->read.app);
     add_word(command, sizeof command, "cause", o->read.cause);
     add_word(command, sizeof command, "kind", o->read.kind);
+    add_word(command, sizeof command, "host", o->read.origin.host);
+    add_word(command, sizeof command, "unit", o->read.origin.unit);
+    add_word(command, sizeof command, "container", o->read.origin.container);
     add_word(command, sizeof command, "spool", o->read.spool);
     fflush(stdout);
     fprintf(stderr, "%s%zu older: %s%s\n", dim ? "\033[2m" : "", older, command, dim ? "\033[0m" : "");

@@ -10,11 +10,13 @@
 #include "cli/base/terminal.h"
 #include "cli/commands.h"
 #include "cli/reader/groups.h"
+#include "cli/reader/report_origin.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
 #include "cli/reader/symbols_option.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
+#include "cli/render/stats_by.h"
 #include "cli/render/table.h"
 
 #include <stddef.h>
@@ -43,9 +45,11 @@ static const struct command_option stats_options[] = {
      .kind = OPTION_TEXT,
      TO(by),
      .value = "WHAT",
-     .words = "function|cause|version",
-     .help = "a row for each function (usual), cause or version",
-     .more = "Each row is of one app. The version is the app's own, else its build-id."},
+     .words = STATS_BY_WORDS,
+     .help = "function (usual), cause, version, host, unit, container",
+     .more =
+         "Each row is of one app. The version is the app's own, else its build-id. A program outside of a unit "
+         "or a container has a dash."},
     {.name = "since",
      .kind = OPTION_TEXT,
      TO(read.since),
@@ -57,6 +61,7 @@ static const struct command_option stats_options[] = {
      .value = "NAME",
      .help = "of this app",
      .completion = COMPLETE_APP},
+    OPTION_ORIGINS(options, read.origin),
     {.name = "rows",
      .letter = 'n',
      .kind = OPTION_COUNT,
@@ -91,7 +96,8 @@ const struct command command_stats = {
     .usage = "[OPTIONS]",
     .example = {{"stats", "which functions cost the most time"},
                 {"stats --since 7d --app nginx", "an app's last week"},
-                {"stats --by version", "did the new version make it better?"}},
+                {"stats --by version", "did the new version make it better?"},
+                {"stats --by unit --host web-1", "the services of one host"}},
     .description =
         "A row says how much time its hangs took in sum, how many they are, how long the worst one lasted, and when "
         "the last one began. Hangs that have no report, for the limit of a day was reached, are counted too.\n\n"
@@ -104,24 +110,6 @@ const struct command command_stats = {
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static char *key_of_function(const json_t *summary) {
-    bool named = json_object_get(summary, "function") != NULL;
-    bool placed = json_object_get(summary, "place") != NULL;
-    return groups_key(summary, (const char *const[]){"app", "cause",
-                                                     named    ? "function"
-                                                     : placed ? "place"
-                                                              : "fingerprint",
-                                                     NULL});
-}
-
-static char *key_of_cause(const json_t *summary) {
-    return groups_key(summary, (const char *const[]){"app", "cause", NULL});
-}
-
-static char *key_of_version(const json_t *summary) {
-    return groups_key(summary, (const char *const[]){"app", "version", NULL});
-}
-
 static json_int_t number(const json_t *row, const char *name) {
     return json_integer_value(json_object_get(row, name));
 }
@@ -132,7 +120,8 @@ static bool is_hang(const json_t *summary) {
 
 /* A hang that has no report, as its session counted it: what a report with its fingerprint says of it. */
 static json_t *suppressed_summary(const json_t *hangs, const json_t *session, const json_t *one) {
-    static const char *const of_session[] = {"app", "version", "started_at", "id"};
+    static const char *const of_session[] = {"app",  "version", "started_at", "id",
+                                             "host", "unit",    "container"};
     const char *fingerprint = json_text_or_null(one, "fingerprint");
     json_t *out = NULL, *hang;
     size_t i;
@@ -267,30 +256,7 @@ static struct sums add_up(const json_t *summaries, time_t from, group_key *key) 
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-#define COMMON                                          \
-    {.title = "LOST"}, {.title = "N", .right = true}, { \
-        .title = "WORST", .right = true, .drops = 2     \
-    }
-#define APP                                         \
-    {.title = "APP", .gives_way = 2, .least = 8}, { \
-        .title = "LAST", .drops = 3                 \
-    }
-
-static const struct table_column function_columns[] = {
-    COMMON, {.title = "CAUSE", .drops = 1}, {.title = "FUNCTION", .gives_way = 1, .least = 18}, APP, {0}};
-static const struct table_column cause_columns[] = {COMMON, {.title = "CAUSE"}, APP, {0}};
-static const struct table_column version_columns[] = {
-    COMMON, {.title = "VERSION", .gives_way = 1, .least = 12}, APP, {0}};
-
-static const struct {
-    const char *name;
-    group_key *key;
-    const struct table_column *columns;
-} ways[] = {{"function", key_of_function, function_columns},
-            {"cause", key_of_cause, cause_columns},
-            {"version", key_of_version, version_columns}};
-
-static void add_row(struct table *t, const json_t *row, size_t by, bool terminal) {
+static void add_row(struct table *t, const json_t *row, const struct stats_by *by, bool terminal) {
     char lost[RENDER_DURATION_BYTES], worst[RENDER_DURATION_BYTES], count[24], when[ROW_BYTES];
     const char *text[TABLE_COLUMNS_MAX];
     char *function = row_function(row);
@@ -299,8 +265,8 @@ static void add_row(struct table *t, const json_t *row, size_t by, bool terminal
     text[n++] = render_duration(lost, number(row, "total_ns"));
     text[n++] = count;
     text[n++] = render_duration(worst, number(row, "max_ns"));
-    text[n++] = json_text_or_null(row, by == 2 ? "version" : "cause");
-    if (by == 0) {
+    text[n++] = json_text_or_null(row, by->member);
+    if (by->function) {
         text[n++] = function;
     }
     text[n++] = json_text_or_null(row, "app");
@@ -332,11 +298,11 @@ static void print_sum(const struct sums *s) {
     fputc('\n', stdout);
 }
 
-static void print_table(const struct sums *s, size_t by, size_t rows) {
+static void print_table(const struct sums *s, const struct stats_by *by, size_t rows) {
     struct table t;
     bool terminal = isatty(STDOUT_FILENO) != 0;
     size_t count = json_array_size(s->rows), first = rows != 0 && rows < count ? rows : count;
-    table_start(&t, ways[by].columns);
+    table_start(&t, by->columns);
     for (size_t i = 0; i < first; i++) {
         add_row(&t, json_array_get(s->rows, i), by, terminal);
     }
@@ -348,7 +314,7 @@ static void print_table(const struct sums *s, size_t by, size_t rows) {
     table_free(&t);
 }
 
-static void print_json(const json_t *rows) {
+static void print_json(const json_t *rows, const struct stats_by *by) {
     static const char *const members[] = {"fingerprint", "own",      "cause",  "app",    "version",
                                           "count",       "total_ns", "max_ns", "last_at"};
     json_t *all = json_array(), *row;
@@ -358,6 +324,7 @@ static void print_json(const json_t *rows) {
         for (size_t m = 0; m < sizeof members / sizeof members[0]; m++) {
             json_object_set(out, members[m], json_object_get(row, members[m]));
         }
+        json_object_set(out, by->member, json_object_get(row, by->member));
         json_array_append_new(all, out);
     }
     sanitize_print_json(stdout, all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
@@ -365,9 +332,8 @@ static void print_json(const json_t *rows) {
 }
 
 static int cmd_stats(int argc, char **argv) {
-    struct options o = {.rows = ROWS, .by = ways[0].name, .read.sessions = true};
+    struct options o = {.rows = ROWS, .read.sessions = true};
     struct summaries s;
-    size_t by = 0;
     int status, operand = options_parse(&command_stats, &o, argc, argv, &status);
     if (operand < 0) {
         return status;
@@ -375,15 +341,14 @@ static int cmd_stats(int argc, char **argv) {
     if (operand != argc) {
         return options_wrong_use(&command_stats, "unexpected '%s'", argv[operand]);
     }
-    for (; strcmp(ways[by].name, o.by) != 0; by++) { /* ends: the option accepts only these words */
-    }
+    const struct stats_by *by = stats_by_find(o.by);
     status = summaries_read(&command_stats, &o.read, &s);
     if (status != 0) {
         return status;
     }
-    struct sums sums = add_up(summaries_rows(&s, by == 0 || o.json), s.from, ways[by].key);
+    struct sums sums = add_up(summaries_rows(&s, by->function || o.json), s.from, by->key);
     if (o.json) {
-        print_json(sums.rows);
+        print_json(sums.rows, by);
     } else {
         print_table(&sums, by, (size_t)o.rows);
         row_print_cpu_reports(stdout, s.rows);

@@ -130,6 +130,37 @@ class Stats(Spool):
         self.assertEqual([("dead", 3), ("redis-server", 3)], [(row["app"], row["count"]) for row in self.rows("--by", "version")])
         self.assertEqual(["redis-server"], [row["app"] for row in self.rows("--app", "redis-server")])
 
+    def of_a_fleet(self):
+        """Two hosts, a unit and two containers; a session of one host that counts hangs without a report."""
+        web = {"id": "a" * 64, "name": "shop-web-1", "image": "registry/shop:3"}
+        for name, function, seconds, host in (("nginx", "resize", 2, {"unit": "nginx.service"}), ("nginx", "blur", 1, {"container": web}),
+                                              ("nginx", "blur", 0.6, {"container": {"id": "b" * 64}})):
+            host = {"os": "linux", "arch": "x86_64", "name": "db-1" if "id" in host.get("container", {}) else "web-1", **host}
+            self.add("hang", name, "f", seconds, "cpu", function, None, 0, host=host)
+        self.add("session", "nginx", "f", 60, None, None, None, 0, kind="session", suppressed=[
+            {"fingerprint": "nginx-resize", "count": 5, "total_ns": 50 * S, "max_ns": 30 * S}],
+            host={"os": "linux", "arch": "x86_64", "name": "web-1", "unit": "nginx.service"})
+
+    def test_by_host_unit_and_container(self):
+        self.of_a_fleet()
+        def by(part, *options):
+            return [(row.get(part), row["count"]) for row in self.rows("--by", part, "--app", "nginx", *options)]
+        self.assertEqual([("web-1", 6), ("db-1", 2)], by("host"))
+        self.assertEqual([("nginx.service", 6), (None, 2)], by("unit"))
+        self.assertEqual([(None, 6), ("shop-web-1", 1), ("b" * 12, 1)], by("container"))
+        self.assertEqual([("nginx.service", 6)], by("unit", "--unit", "nginx"))
+        self.assertEqual([("shop-web-1", 1)], by("container", "--container", "registry/shop:*"))
+        self.assertEqual([("b" * 12, 1)], by("container", "--container", "b" * 12))
+        self.assertEqual([], by("host", "--host", "web"))
+        listed = json.loads(run("list", "--json", "--no-symbols", "--unit", "nginx", "--host", "w?b-1", "--spool", self.spool).stdout)
+        self.assertEqual([("web-1", "nginx.service", "resize")], [(row["host"], row["unit"], row["function"]) for row in listed])
+        self.assertIn("none of 9 reports matches", run("list", "--container", "b", "--spool", self.spool).stderr)
+        self.assertScreen("""
+            LOST    N  WORST   HOST   APP    LAST
+            52.0 s  6  30.0 s  web-1  nginx  12:00:08
+            52.0 s lost in 1 min watched: 3120 s an hour
+            """, self.seen("stats", "--by", "host", "--host", "w*"))
+
     def test_hangs_without_a_report_are_counted(self):
         self.add("session", "redis-server", "e", 60, None, None, None, 0, kind="session", suppressed=[
             {"fingerprint": "redis-server-debugCommand", "count": 5, "total_ns": 50 * S, "max_ns": 30 * S},
