@@ -33,8 +33,8 @@ struct report_origin {
 bool report_origin_fits(const json_t *report, const struct report_origin *wanted);
 /* True: all reports fit. */
 bool report_origin_is_any(const struct report_origin *wanted);
-/* Adds the texts `host`, `unit` and `container` that the report has. A container without a name has the first
- * 12 digits of its id, as runtimes print it. */
+/* Adds the texts `host`, `unit` and `container` that the report has. A container without a name is its id's
+ * first 12 digits, as runtimes print it. */
 void report_origin_add(json_t *summary, const json_t *report);
 
 #endif

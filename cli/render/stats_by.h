@@ -20,7 +20,7 @@ struct stats_by {
     struct table_column columns[TABLE_COLUMNS_MAX];
 };
 
-/* One of STATS_BY_WORDS; NULL: the usual one. */
+/* NAME is of STATS_BY_WORDS. NULL: by function. */
 const struct stats_by *stats_by_find(const char *name);
 
 #endif

@@ -138,17 +138,18 @@ class Stats(Spool):
             host = {"os": "linux", "arch": "x86_64", "name": "db-1" if "id" in host.get("container", {}) else "web-1", **host}
             self.add("hang", name, "f", seconds, "cpu", function, None, 0, host=host)
         self.add("session", "nginx", "f", 60, None, None, None, 0, kind="session", suppressed=[
-            {"fingerprint": "nginx-resize", "count": 5, "total_ns": 50 * S, "max_ns": 30 * S}],
+            {"fingerprint": "nginx-resize", "count": 5, "total_ns": 50 * S, "max_ns": 30 * S},
+            {"fingerprint": "of no report", "count": 1, "total_ns": S, "max_ns": S}],
             host={"os": "linux", "arch": "x86_64", "name": "web-1", "unit": "nginx.service"})
 
     def test_by_host_unit_and_container(self):
         self.of_a_fleet()
         def by(part, *options):
             return [(row.get(part), row["count"]) for row in self.rows("--by", part, "--app", "nginx", *options)]
-        self.assertEqual([("web-1", 6), ("db-1", 2)], by("host"))
-        self.assertEqual([("nginx.service", 6), (None, 2)], by("unit"))
-        self.assertEqual([(None, 6), ("shop-web-1", 1), ("b" * 12, 1)], by("container"))
-        self.assertEqual([("nginx.service", 6)], by("unit", "--unit", "nginx"))
+        self.assertEqual([("web-1", 7), ("db-1", 2)], by("host"))
+        self.assertEqual([("nginx.service", 7), (None, 2)], by("unit"))
+        self.assertEqual([(None, 7), ("shop-web-1", 1), ("b" * 12, 1)], by("container"))
+        self.assertEqual([("nginx.service", 7)], by("unit", "--unit", "nginx"))
         self.assertEqual([("shop-web-1", 1)], by("container", "--container", "registry/shop:*"))
         self.assertEqual([("b" * 12, 1)], by("container", "--container", "b" * 12))
         self.assertEqual([], by("host", "--host", "web"))
@@ -157,8 +158,8 @@ class Stats(Spool):
         self.assertIn("none of 9 reports matches", run("list", "--container", "b", "--spool", self.spool).stderr)
         self.assertScreen("""
             LOST    N  WORST   HOST   APP    LAST
-            52.0 s  6  30.0 s  web-1  nginx  12:00:08
-            52.0 s lost in 1 min watched: 3120 s an hour
+            53.0 s  7  30.0 s  web-1  nginx  12:00:08
+            53.0 s lost in 1 min watched: 3180 s an hour
             """, self.seen("stats", "--by", "host", "--host", "w*"))
 
     def test_hangs_without_a_report_are_counted(self):
