@@ -32,6 +32,7 @@ class Stall(typing.NamedTuple):
     kind: str
     start_ns: int
     duration_ns: int
+    by_program: bool = True  # False: its times are those of the test, or only its length is known
 
 
 # ---- watchers ------------------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ class Redis(Subject):
         self.call(*(["EVAL", self.LOOP % (self.per_ms * ms), "0"] if kind == "cpu" else ["DEBUG", "SLEEP", str(ms / 1000)]))
         log = self.call("--raw", "SLOWLOG", "GET", "8").decode().splitlines()
         at = log.index("EVAL" if kind == "cpu" else "DEBUG")
-        return Stall(kind, None, int(log[at - 1]) * 1000)
+        return Stall(kind, None, int(log[at - 1]) * 1000, False)
 
 
 class Nginx(Subject):
@@ -317,7 +318,7 @@ class Postmaster(Subject):
                 pass
         while not self.waits():
             time.sleep(0.0002)
-        return Stall(kind, start, time.monotonic_ns() - start)
+        return Stall(kind, start, time.monotonic_ns() - start, False)
 
     def close(self):
         self.server.close()
