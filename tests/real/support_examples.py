@@ -3,6 +3,8 @@
 # The programs of examples/, as people build them: against what is installed, by pkg-config. Each reads requests from
 # standard input; the request "slow" takes a second.
 
+import atexit
+import functools
 import glob
 import json
 import os
@@ -10,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 import unittest
 
 from support_run import BUILD, HANGDOG, PATIENCE, S, SANITIZER, SOURCE, cached, environment, schema_errors
@@ -18,18 +21,26 @@ COMPILERS = {".c": ["cc", "-std=c11"], ".cc": ["c++", "-std=c++17"]}
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-g"]
 
 
+@functools.lru_cache(maxsize=None)
+def installed():
+    """A folder for all tests of this process, with the installation in `prefix`."""
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
+    atexit.register(shutil.rmtree, folder, True)
+    subprocess.run([cached("CMAKE_COMMAND"), "--install", BUILD, "--prefix", folder + "/prefix"], check=True, timeout=PATIENCE,
+                   stdout=subprocess.DEVNULL)
+    return folder
+
+
+_installing = threading.Lock()
+
+
 @unittest.skipIf(SANITIZER, "the library needs the sanitizer's runtime")
 class ExampleCase(unittest.TestCase):
-    """Installs once for a class."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
-        cls.prefix = cls.folder + "/prefix"
-        subprocess.run([cached("CMAKE_COMMAND"), "--install", BUILD, "--prefix", cls.prefix], check=True, timeout=PATIENCE,
-                       stdout=subprocess.DEVNULL)
-        cls.libraries = os.path.join(cls.prefix, cached("CMAKE_INSTALL_LIBDIR"))
+    def setUp(self):
+        with _installing:
+            self.folder = tempfile.mkdtemp(dir=installed())
+        self.prefix = installed() + "/prefix"
+        self.libraries = os.path.join(self.prefix, cached("CMAKE_INSTALL_LIBDIR"))
 
     def flags(self, *words):
         env = environment({"PKG_CONFIG_PATH": self.libraries + "/pkgconfig"})
@@ -50,13 +61,15 @@ class ExampleCase(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return program
 
-    def run_it(self, *argv, requests="fast\nslow\n", env=None, name=None):
+    def run_it(self, *argv, requests="fast\nslow\n", env=None, name=None, expected_error=""):
         """Runs a program to its end with these requests; its reports, with functions."""
         state = tempfile.mkdtemp(dir=self.folder)
         name = name or os.path.basename(argv[0])
         env = environment({"XDG_STATE_HOME": state, "LD_LIBRARY_PATH": self.libraries, **(env or {})})
         done = subprocess.run(argv, input=requests, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(expected_error, done.stderr)
+        self.assertTrue(expected_error or not done.stderr, done.stderr)
         reports = []
         for path in sorted(glob.glob(os.path.join(state, "hangdog", name, "*.json"))):
             shown = subprocess.run([HANGDOG, "show", "--json", path], env=env, check=True, capture_output=True, text=True, timeout=PATIENCE)

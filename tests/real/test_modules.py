@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The examples of C++, Qt, SDL, asyncio and the linked waits: built as people build them, each reports its slow request."""
 
+import os
+import subprocess
+import tempfile
+
 from support_examples import ExampleCase
-from support_run import main
+from support_run import PATIENCE, SOURCE, cached, main_side_by_side
 
 
 class Cxx(ExampleCase):
@@ -11,5 +15,86 @@ class Cxx(ExampleCase):
         self.assertEqual("slow", hang["label"])
 
 
+class Asyncio(ExampleCase):
+    EXAMPLE = os.path.join(SOURCE, "examples/asyncio_server.py")
+
+    def module(self):
+        """The folder of the installed module; in it, it finds the library next to share/ by itself."""
+        return {"PYTHONPATH": os.path.join(self.prefix, cached("CMAKE_INSTALL_DATAROOTDIR"), "hangdog"), "LD_LIBRARY_PATH": ""}
+
+    def test_the_example(self):
+        hang = self.assert_hang(self.run_it("/usr/bin/python3", self.EXAMPLE, env=self.module(), name="asyncio_server.py"), "handle")
+        self.assertEqual(("slow", "main"), (hang["label"], hang["loop"]["name"]))
+
+    def test_in_a_virtual_environment(self):
+        venv = self.folder + "/venv"
+        if not os.path.exists("/usr/bin/pip"):
+            self.skipTest("pip is not installed; try: apt-get install python3-pip")
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", venv], check=True)
+        done = subprocess.run(["/usr/bin/pip", "--python", venv + "/bin/python3", "install", "-q", "--no-index", os.path.join(SOURCE, "python")], capture_output=True,
+                              text=True, timeout=PATIENCE, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+        version = subprocess.run([venv + "/bin/python3", "-c", "import hangdog; print(hangdog.__version__)"], capture_output=True, text=True, check=True)
+        self.assertEqual(self.flags("--modversion", "hangdog"), version.stdout.split())
+        self.assert_hang(self.run_it(venv + "/bin/python3", self.EXAMPLE, name="asyncio_server.py"), "handle")
+
+    def run_script(self, text, *words, expected_error="", env=None):
+        """Its reports but the session's; the script's name is app.py."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        path = os.path.join(folder, "app.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("import asyncio, sys, time, hangdog\n" + text)
+        reports = self.run_it("/usr/bin/python3", path, *words, env={**self.module(), **(env or {})}, name="app.py", expected_error=expected_error)
+        return [report for report in reports if report["kind"] != "session"]
+
+    def need_uvloop(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import uvloop"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("uvloop is not installed; try: apt-get install python3-uvloop")
+
+    def test_uvloop_is_not_pinged_between_two_runs(self):
+        self.need_uvloop()
+        self.assert_silent_between_runs("uvloop")
+
+    def test_uvloop_is_pinged(self):
+        self.need_uvloop()
+        reports = self.run_script("""
+import uvloop
+def block(): time.sleep(1.5)
+async def main():
+    assert hangdog.watch(threshold=0.4)
+    await asyncio.sleep(0.7)
+    block()
+    await asyncio.sleep(0.7)
+uvloop.install()
+asyncio.run(main())
+time.sleep(1)  # no hang: the loop is closed
+""")
+        hang = self.assert_hang(reports, "block", 1.25)
+        self.assertEqual("main", hang["loop"]["name"])
+
+    def assert_silent_between_runs(self, maker):
+        self.assertEqual([], self.run_script("""
+from %s import new_event_loop
+loop = new_event_loop()
+assert hangdog.watch(loop, threshold=0.4)
+for _ in range(2):
+    loop.run_until_complete(asyncio.sleep(0.7))
+    time.sleep(0.7)
+loop.close()
+time.sleep(0.7)
+""" % maker))
+
+    def test_a_wait_and_the_time_between_two_runs_of_the_loop_are_no_hangs(self):
+        self.assert_silent_between_runs("asyncio")
+
+    def test_without_the_library_the_program_runs(self):
+        script = """
+async def main():
+    assert not hangdog.watch(library="/nowhere/libhangdog.so.0")
+asyncio.run(main())
+"""
+        self.assertEqual([], self.run_script(script, expected_error="not watched, since the library was not found: /nowhere/libhangdog"))
+
+
 if __name__ == "__main__":
-    main()
+    main_side_by_side()

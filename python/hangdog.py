@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Hangdog for asyncio: reports each turn of the event loop that takes too long, with its functions and their lines.
+
+    import hangdog
+
+    async def main():
+        hangdog.watch(threshold=0.5)
+        ...
+
+No build: ctypes loads libhangdog.so. Without that library a warning says so, and the program runs as without Hangdog. Under
+`hangdog run` the loop is watched already, and watch() does nothing. Python 3.8 and later."""
+
+import asyncio
+import atexit
+import ctypes
+import functools
+import os
+import sys
+import warnings
+
+__all__ = ["Watch", "watch"]
+__version__ = "0.1.0"
+
+_STATES = 6  # HANGDOG_STATES
+_BEFORE_TIMERS, _EXIT = 1, 5  # hangdog_activity
+_POST = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Options(ctypes.Structure):  # the first members of hangdog_options
+    _fields_ = [("size", ctypes.c_size_t), ("app_name", ctypes.c_char_p), ("app_version", ctypes.c_char_p),
+                ("environment", ctypes.c_char_p), ("spool", ctypes.c_char_p), ("interval_ns", ctypes.c_uint64),
+                ("threshold_ns", ctypes.c_uint64 * _STATES)]
+
+
+class _Library:
+    """The functions of libhangdog.so. A mark takes some nanoseconds: the call keeps Python's lock. Other calls release it."""
+
+    def __init__(self, path):
+        calls, marks = ctypes.CDLL(path), ctypes.PyDLL(path)
+        self.start = calls.hangdog_start
+        self.stop = calls.hangdog_stop
+        self.loop_watch = calls.hangdog_loop_watch
+        self.loop_watch.argtypes, self.loop_watch.restype = (ctypes.c_char_p, ctypes.c_uint64), ctypes.c_void_p
+        self.watch_ping = calls.hangdog_watch_ping
+        self.watch_ping.argtypes = ctypes.c_void_p, _POST, ctypes.c_void_p
+        self.loop_unwatch = calls.hangdog_loop_unwatch
+        self.before_wait, self.after_wait = marks.hangdog_before_wait, marks.hangdog_after_wait
+        self.turn, self.mark, self.label = marks.hangdog_turn, marks.hangdog_mark, marks.hangdog_label
+        for function in (self.loop_unwatch, self.before_wait, self.after_wait, self.turn):
+            function.argtypes, function.restype = (ctypes.c_void_p,), None
+        self.mark.argtypes, self.mark.restype = (ctypes.c_void_p, ctypes.c_int), None
+        self.label.argtypes, self.label.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p), None
+
+
+@functools.lru_cache(maxsize=None)
+def _load(path):
+    here = os.path.dirname(os.path.abspath(__file__))
+    found = [path] if path else ["libhangdog.so.0", os.path.join(here, "@library_folder@", "libhangdog.so.0"), "/usr/local/lib/libhangdog.so.0"]
+    for each in found:
+        try:
+            return _Library(each)
+        except OSError as error:
+            problem = error
+    warnings.warn("hangdog: the event loop is not watched, since the library was not found: %s" % problem, RuntimeWarning, stacklevel=3)
+    return None
+
+
+def _app_name():
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)  # python3 -m NAME
+    name = spec.name[:-len(".__main__")] if spec and spec.name.endswith(".__main__") else spec.name if spec else ""
+    return name or os.path.basename(sys.argv[0]) or "python"
+
+
+class Watch:
+    """The watch of one loop. It ends by close(), by the loop's close(), or at the end of a `with` block."""
+
+    def __init__(self, library=None, loop=None, handle=None):
+        self._library, self._loop, self._handle = library, loop, handle
+        self._replaced = []
+
+    def __bool__(self):
+        return self._handle is not None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def label(self, text, traceparent=None):
+        """Labels what the loop works on now, such as "GET /cart", until the next label or the end of the turn."""
+        if self._handle:
+            self._library.label(self._handle, *(part and part.encode(errors="replace") for part in (text, traceparent)))
+
+    def close(self):
+        """Ends the watch. Only the loop's thread may call this."""
+        handle, self._handle = self._handle, None
+        for owner, name in self._replaced:
+            delattr(owner, name)
+        self._replaced = []
+        if handle:
+            self._library.loop_unwatch(handle)
+
+    def _replace(self, owner, name, function):
+        setattr(owner, name, function)
+        self._replaced.append((owner, name))
+
+    def _close_with(self, name):
+        """Ends the watch before this function of the loop runs."""
+        function = getattr(self._loop, name)
+
+        def closed(*args):
+            self.close()
+            return function(*args)
+
+        self._replace(self._loop, name, closed)
+
+    def _mark_waits(self, selector):
+        """The selector's select() is the loop's wait, and nothing else is. After stop() the loop runs no further turn."""
+        library, handle, loop = self._library, self._handle, self._loop
+        select, stop = selector.select, loop.stop
+        before_wait, after_wait, turn = library.before_wait, library.after_wait, library.turn
+
+        def marked_select(timeout=None):
+            if timeout is not None and timeout <= 0:
+                turn(handle)
+                return select(timeout)
+            before_wait(handle)
+            try:
+                return select(timeout)
+            finally:
+                after_wait(handle)
+
+        def marked_stop():
+            library.mark(handle, _EXIT)
+            stop()
+
+        self._replace(selector, "select", marked_select)
+        self._replace(loop, "stop", marked_stop)
+
+    def _ping(self):
+        """For a loop without a selector of Python, such as uvloop's: a thread of Hangdog posts a task twice a second."""
+        loop = self._loop
+
+        def post(_context, run, argument):
+            try:
+                loop.call_soon_threadsafe(_RUN(run), argument)
+                return 0
+            except RuntimeError:  # the loop is closed
+                return -1
+
+        self._post = _POST(post)  # the library keeps a pointer to it
+        self._close_with("stop")  # a loop that does not run answers no ping
+        return self._library.watch_ping(self._handle, self._post, None) == 0
+
+
+def watch(loop=None, name="main", threshold=None, *, app=None, version=None, environment=None, spool=None, library=None):
+    """Watches an event loop: the running one, or `loop` before it runs. The loop's thread calls this.
+
+    name: the loop's name in reports. threshold: seconds from which on a turn is a hang; default 2. The first call in a process
+    starts Hangdog with app, version, environment and spool, as in hangdog_options of hangdog/hangdog.h. library: the path of
+    libhangdog.so. Returns a Watch, which is false if nothing is watched."""
+    loop = loop or asyncio.get_running_loop()
+    if hasattr(ctypes.PyDLL(None), "hangdog_run_label"):
+        return Watch()
+    found = _load(library)
+    if found is None:
+        return Watch()
+    nanoseconds = int((threshold or 0) * 1e9)
+    texts = [text and os.fsencode(text) for text in (app or _app_name(), version, environment, spool)]
+    options = _Options(ctypes.sizeof(_Options), *texts, 0, (ctypes.c_uint64 * _STATES)(*[nanoseconds] * _STATES))
+    status = found.start(ctypes.byref(options))
+    if status == 0:
+        atexit.register(found.stop)
+    handle = found.loop_watch(name.encode(errors="replace"), nanoseconds)
+    if not handle:
+        warnings.warn("hangdog: the event loop is not watched: %s" % os.strerror(-status), RuntimeWarning, stacklevel=2)
+        return Watch()
+    watched = Watch(found, loop, handle)
+    watched._close_with("close")
+    selector = getattr(loop, "_selector", None)
+    if selector is not None:
+        watched._mark_waits(selector)
+    elif not watched._ping():
+        watched.close()
+    return watched
