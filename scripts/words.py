@@ -19,10 +19,14 @@ PRIVATE_PROSE = {
     "looking back": "earlier turns", "code that was made at run time": "JIT code", "code made at run time": "JIT code",
     "left behind": "survivor", "in turn with": "alternating with",
 }
+# Names of libraries.
+FOREIGN = {"uv_is_closing"}
 
 
 def private_in(name):
     """The first private word of an identifier or a file's name."""
+    if name in FOREIGN:
+        return None
     for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name):
         if word.lower() in PRIVATE:
             return word

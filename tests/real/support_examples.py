@@ -17,7 +17,7 @@ import unittest
 
 from support_run import BUILD, HANGDOG, PATIENCE, S, SANITIZER, SOURCE, cached, environment, schema_errors
 
-COMPILERS = {".c": ["cc", "-std=c11"], ".cc": ["c++", "-std=c++17"]}
+COMPILERS = {".c": ["cc", "-std=gnu11"], ".cc": ["c++", "-std=c++17"]}
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-g"]
 
 
