@@ -11,6 +11,7 @@
 #include "cli/export/stacks.h"
 #include "cli/reader/groups.h"
 #include "cli/reader/report_load.h"
+#include "cli/reader/report_origin.h"
 
 #define NS_PER_S 1e9
 #define BUCKETS 64           /* of the turns' histogram: 2^i ns */
@@ -47,7 +48,20 @@ void export_put_label(FILE *out, const char *before, const char *name, const cha
     free(plain);
 }
 
-/* "app="a",kind="hang",cause="cpu"" of a report; without `kind` only the app. The caller frees. */
+static void put_origin(FILE *out, const json_t *report) {
+    static const char *const members[] = {"host", "unit", "container"};
+    json_t *origin = json_object();
+    report_origin_add(origin, report);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (report_text(origin, members[i])[0] != '\0') {
+            export_put_label(out, ",", members[i], report_text(origin, members[i]));
+        }
+    }
+    json_decref(origin);
+}
+
+/* "app="a",host="h",kind="hang",cause="cpu"" of a report; without `kind` no kind and no cause. The caller
+ * frees. */
 static char *labels_of(const json_t *report, bool kind) {
     char *text = NULL;
     size_t bytes = 0;
@@ -56,6 +70,7 @@ static char *labels_of(const json_t *report, bool kind) {
         return NULL;
     }
     export_put_label(out, "", "app", report_text(json_object_get(report, "app"), "name"));
+    put_origin(out, report);
     if (kind) {
         export_put_label(out, ",", "kind", report_text(report, "kind"));
         export_put_label(out, ",", "cause", report_text(json_object_get(report, "cause"), "kind"));

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/base/json_text.h"
 #include "cli/export/prometheus.h"
@@ -40,26 +41,61 @@ static void put_own(FILE *out, struct http *h) {
     }
 }
 
-static void put_sum(FILE *out, const json_t *versions, const char *name, const char *help, const char *member,
-                    double per_unit) {
+/* A label and the member of a row that has its value. */
+struct label {
+    const char *name, *member;
+};
+
+/* Two labels at most. */
+static void put_rows(FILE *out, const json_t *rows, const char *name, const char *help,
+                     const struct label label[2], const char *member, double per_unit) {
     const json_t *one;
     size_t i;
-    fprintf(out, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
-    json_array_foreach(versions, i, one) {
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
+            strcmp(member, "names") == 0 ? "gauge" : "counter");
+    json_array_foreach(rows, i, one) {
         fprintf(out, "%s{", name);
-        export_put_label(out, "", "app", json_text(one, "app"));
-        export_put_label(out, ",", "version", json_text(one, "version"));
+        export_put_label(out, "", label[0].name, json_text(one, label[0].member));
+        if (label[1].name != NULL) {
+            export_put_label(out, ",", label[1].name, json_text(one, label[1].member));
+        }
         fprintf(out, "} %.15g\n", (double)json_integer_value(json_object_get(one, member)) / per_unit);
     }
 }
 
 /* Of the 200 newest versions; one that the retention has removed is gone. False: the store failed. */
 static bool put_hangs(FILE *out, struct http *h) {
+    static const struct label labels[2] = {{"app", "app"}, {"version", "version"}};
     json_t *all = store_versions(h->store, "");
     const json_t *versions = json_object_get(all, "versions");
-    put_sum(out, versions, "hangdog_hangs_total", "Hangs of an app's version.", "count", 1);
-    put_sum(out, versions, "hangdog_hang_seconds_total", "Their time.", "total_ms", 1000);
+    put_rows(out, versions, "hangdog_hangs_total", "Hangs of an app's version.", labels, "count", 1);
+    put_rows(out, versions, "hangdog_hang_seconds_total", "Their time.", labels, "total_ms", 1000);
     bool well = versions != NULL;
+    json_decref(all);
+    return well;
+}
+
+/* Of the 200 hosts, and of the 200 units, with the most time in hangs. False: the store failed. */
+static bool put_origins(FILE *out, struct http *h, const char *part) {
+    static const struct label of_app[2] = {{"app", "app"}};
+    const struct label labels[2] = {{part, "name"}};
+    const struct {
+        const char *name, *help, *rows, *member;
+        const struct label *labels;
+        double per_unit;
+    } metrics[] = {{"s", "number in the last 30 days, for each app.", "by_app", "names", of_app, 1},
+                   {"_hangs_total", "hangs.", "rows", "count", labels, 1},
+                   {"_hang_seconds_total", "time in hangs.", "rows", "total_ms", labels, 1000},
+                   {"_used_seconds_total", "time that was watched.", "rows", "used_ms", labels, 1000}};
+    json_t *all = store_origins(h->store, &(struct store_origin_filter){.part = part, .app = ""});
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        char name[64], help[64];
+        snprintf(name, sizeof name, "hangdog_%s%s", part, metrics[i].name);
+        snprintf(help, sizeof help, "By %s: %s", part, metrics[i].help);
+        put_rows(out, json_object_get(all, metrics[i].rows), name, help, metrics[i].labels, metrics[i].member,
+                 metrics[i].per_unit);
+    }
+    bool well = all != NULL;
     json_decref(all);
     return well;
 }
@@ -77,7 +113,8 @@ enum MHD_Result http_metrics(struct http *h, struct MHD_Connection *c) {
         return MHD_NO;
     }
     put_own(out, h);
-    bool well = key == NULL || put_hangs(out, h);
+    bool well = key == NULL || (put_hangs(out, h) && put_origins(out, h, row_origin_names[ORIGIN_HOST]) &&
+                                put_origins(out, h, row_origin_names[ORIGIN_UNIT]));
     fclose(out);
     if (!well) {
         free(text);

@@ -2,6 +2,7 @@
  *
  * Hosts, units, containers and images, with the members of sqlite_origins.c. Any thread; one at a time.
  */
+#include <stdlib.h>
 #include <time.h>
 
 #include "cli/base/json_text.h"
@@ -50,11 +51,60 @@ void clickhouse_count_hosts(struct clickhouse *c, json_t *groups) {
     json_decref(counted);
 }
 
+/* The keys of the table `report`, of all reports that have no host yet. The caller frees `data`. */
+static struct clickhouse_bytes keys_of(struct clickhouse *c, const json_t *reports) {
+    struct clickhouse_bytes keys = {0};
+    const json_t *report;
+    size_t i;
+    json_array_foreach(reports, i, report) {
+        if (json_object_get(report, "host") == NULL) {
+            clickhouse_sql(c, &keys, "?n(?s, ?s, ?i, ?s)", keys.used > 0 ? ", " : "",
+                           json_text(report, "app"), json_text(report, "fingerprint"),
+                           (int64_t)json_integer_value(json_object_get(report, "started_ms")),
+                           json_text(report, "id"));
+        }
+    }
+    return keys;
+}
+
+void clickhouse_add_places(struct clickhouse *c, json_t *reports) {
+    static const char *const places[] = {"host", "unit", "container"};
+    struct clickhouse_bytes keys = keys_of(c, reports);
+    json_t *
+        rows =
+           keys.used == 0 || keys.no_memory
+               ? NULL
+               : ROWS(
+                     "SELECT id, any(host) AS host, any(unit) AS unit, any(container) AS container FROM @report"
+                     " WHERE (app, fingerprint, started_ms, id) IN (?n) GROUP BY id",
+                     keys.data),
+       *by_id = json_object(), *report, *row;
+    size_t i;
+    free(keys.data);
+    json_array_foreach(rows, i, row) {
+        json_object_set(by_id, json_text(row, "id"), row);
+    }
+    json_array_foreach(reports, i, report) {
+        for (size_t n = 0; n < sizeof places / sizeof places[0]; n++) {
+            if (json_object_get(report, places[n]) == NULL) {
+                const json_t *found = json_object_get(by_id, json_text(report, "id"));
+                json_object_set_new(report, places[n], json_string(json_text(found, places[n])));
+            }
+        }
+    }
+    json_decref(by_id);
+    json_decref(rows);
+}
+
+static int64_t first_ms(int days) {
+    return ((int64_t)time(NULL) / 86400 - days) * DAY_MS;
+}
+
 void clickhouse_add_origin_counts(struct clickhouse *c, const char *app, int days, json_t *page) {
     json_t *counted = clickhouse_first(
         ROWS("SELECT countIf(part = 'host') AS hosts, countIf(part = 'unit') AS units FROM (SELECT part, name"
              " FROM @app_origin WHERE 1?a GROUP BY part, name HAVING maxMerge(last) >= ?i)",
-             app, ((int64_t)time(NULL) / 86400 - days) * DAY_MS));
+             app, first_ms(days)));
     json_object_update(page, counted);
     json_decref(counted);
 }
@@ -69,10 +119,15 @@ json_t *clickhouse_origins(void *at, const struct store_origin_filter *f) {
         f->part, f->app, (int64_t)f->offset, (int64_t)STORE_ROWS_MAX);
     json_t *counted = clickhouse_first(
         ROWS("SELECT uniqExact(name) AS total FROM @app_origin WHERE part = ?s?a", f->part, f->app));
+    json_t *by_app =
+        ROWS("SELECT app, count() AS names FROM (SELECT app, name FROM @app_origin WHERE part = ?s"
+             " GROUP BY app, name HAVING maxMerge(last) >= ?i) GROUP BY app ORDER BY names DESC, app"
+             " LIMIT ?i",
+             f->part, first_ms(STORE_ORIGIN_DAYS), (int64_t)STORE_ROWS_MAX);
     json_t *apps = rows != NULL ? clickhouse_apps(c) : NULL;
     pthread_mutex_unlock(&c->reads.lock);
-    json_t *all = rows != NULL ? json_pack("{s:o, s:o*, s:O?}", "rows", rows, "apps", apps, "total",
-                                           json_object_get(counted, "total"))
+    json_t *all = rows != NULL ? json_pack("{s:o, s:o*, s:o*, s:O?}", "rows", rows, "by_app", by_app, "apps",
+                                           apps, "total", json_object_get(counted, "total"))
                                : NULL;
     json_decref(counted);
     return all;

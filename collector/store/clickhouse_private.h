@@ -180,6 +180,8 @@ json_t *clickhouse_newest_of_group(struct clickhouse *c, const char *app, const 
 char *clickhouse_text_of(const json_t *row, size_t *bytes);
 
 json_t *clickhouse_apps(struct clickhouse *c);
+/* Adds host, unit and container to reports of tables that lack these columns. */
+void clickhouse_add_places(struct clickhouse *c, json_t *reports);
 /* As the functions of sqlite_origins.c. */
 void clickhouse_add_origins(struct clickhouse *c, json_t *group);
 void clickhouse_add_origin_counts(struct clickhouse *c, const char *app, int days, json_t *page);

@@ -69,9 +69,8 @@ static json_t *newest_of(struct clickhouse *c, const char *app, const char *fing
     return reports;
 }
 
-/* Each report is named by its group. Two tables have no hosts. */
+/* Each report is named by its group. */
 static json_t *with_names(struct clickhouse *c, json_t *reports) {
-    static const char *const places[] = {"host", "unit", "container"};
     json_t *pairs = json_array(), *by_name = json_object(), *report, *row;
     size_t i;
     json_array_foreach(reports, i, report) {
@@ -93,12 +92,8 @@ static json_t *with_names(struct clickhouse *c, json_t *reports) {
         const json_t *named = json_object_get(by_name, json_text(report, "fingerprint"));
         json_object_set_new(report, "function", json_string(json_text(named, "function")));
         json_object_set_new(report, "place", json_string(json_text(named, "place")));
-        for (size_t part = 0; part < sizeof places / sizeof places[0]; part++) {
-            if (json_object_get(report, places[part]) == NULL) {
-                json_object_set_new(report, places[part], json_string(""));
-            }
-        }
     }
+    clickhouse_add_places(c, reports);
     json_decref(pairs);
     json_decref(by_name);
     json_decref(rows);

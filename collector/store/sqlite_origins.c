@@ -50,9 +50,14 @@ json_t *sqlite_origins(void *file, const struct store_origin_filter *f) {
         s,
         "SELECT count(DISTINCT name) AS total FROM app_origin WHERE part = ?1 AND (?2 = '' OR app = ?2) AND name <> ''",
         "ss", f->part, f->app);
+    json_t *by_app =
+        sqlite_select(s,
+                      "SELECT app, count(*) AS names FROM app_origin WHERE part = ?1 AND name <> ''"
+                      " AND last_ms >= ?2 GROUP BY app ORDER BY 2 DESC, 1 LIMIT ?3",
+                      "sii", f->part, sqlite_first_day(STORE_ORIGIN_DAYS) * DAY_MS, (int64_t)STORE_ROWS_MAX);
     json_t *apps = sqlite_apps(s);
     pthread_mutex_unlock(&s->reading);
-    json_t *all = json_pack("{s:o, s:o, s:O?}", "rows", rows, "apps", apps, "total",
+    json_t *all = json_pack("{s:o, s:o, s:o, s:O?}", "rows", rows, "by_app", by_app, "apps", apps, "total",
                             json_object_get(json_array_get(counted, 0), "total"));
     json_decref(counted);
     return all;

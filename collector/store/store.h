@@ -166,7 +166,9 @@ json_t *store_overview(struct store *s, const struct store_group_filter *filter)
 json_t *store_groups(struct store *s, const struct store_group_filter *filter);
 /* The versions of an app, or of all, with the sums of their whole life, the newest first; and all apps. */
 json_t *store_versions(struct store *s, const char *app);
-/* Hosts, units, containers or images, with the sums of their whole life, those with the most time first. */
+/* Hosts, units, containers or images, with the sums of their whole life, those with the most time first.
+ * by_app: how many of them each app had in the last days. */
+#define STORE_ORIGIN_DAYS 30
 struct store_origin_filter {
     const char *part, *app; /* a name of row_origin_names; "" for all apps */
     long offset;

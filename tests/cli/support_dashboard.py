@@ -52,12 +52,18 @@ def timeline(ns, state, call, stacks):
             for i in range(count)]
 
 
+def place(install):
+    """Two hosts with a unit, one with a container, one that says nothing."""
+    return [{"name": "web-1", "unit": "shop.service"}, {"name": "web-2", "unit": "shop.service"}, {},
+            {"name": "k8s-1", "container": {"id": "3f9a" * 16, "name": "shop_web_1", "image": "registry.example/shop:2.0"}}][install % 4]
+
+
 def base(kind, app, version, days, ns, install):
     return {"format": "hangdog-report/1", "id": str(uuid.uuid4()), "kind": kind, "complete": True, "started_at": at(days), "duration_ns": ns,
             "threshold_ns": 500_000_000, "app": {"name": app, "version": version, "executable": "/opt/shop/bin/shop", "pid": 71,
                                                  "session": str(uuid.uuid4()), "install": "install-%d" % install},
             "host": {"os": "linux", "os_version": ("Debian 12", "Ubuntu 24.04")[install % 2], "kernel": "6.1.0", "arch": ("x86_64", "aarch64")[install % 5 == 4],
-                     "cpus": 8, "memory_bytes": 16 << 30},
+                     "cpus": 8, "memory_bytes": 16 << 30, **place(install)},
             "process": {"cpu_percent": 41, "rss_bytes": 310 << 20, "thread_count": 4}, "modules": MODULES}
 
 

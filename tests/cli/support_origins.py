@@ -57,7 +57,8 @@ def check(test, get, app):
     test.assertEqual([("nginx.service", 4), ("x\u202e.service", 1)], named("origins?part=unit&app=" + app, "count"))
     test.assertEqual({("shop-web-1", 1), ("b" * 12, 1)}, set(named("origins?part=container&app=" + app, "count")))
     test.assertEqual([("nginx:1.25", 1)], named("origins?part=image&app=" + app, "count"))
-    test.assertEqual(4, get("origins?app=" + app)["total"])
+    page = get("origins?app=" + app)
+    test.assertEqual((4, 4), (page["total"], {row["app"]: row["names"] for row in page["by_app"]}[app]))
 
     def filtered(name, value):
         return sorted((g["function"], g["count"], g["total_ms"]) for g in get("groups?days=30&app=%s&%s=%s" % (app, name, value))["groups"])

@@ -392,7 +392,9 @@ class Prometheus(Export):
     def test_a_spool(self):
         metrics, report = self.read(self.real("prometheus")), self.spool.report
         (one,) = metrics["hangdog_spool_hang_seconds"]["metrics"]
-        self.assertEqual({"app": "shop.py", "kind": "hang", "cause": report["cause"]["kind"]}, one["labels"])
+        origin = {name: report["host"][member] for name, member in (("host", "name"), ("unit", "unit")) if member in report["host"]}
+        self.assertEqual({"app": "shop.py", "kind": "hang", "cause": report["cause"]["kind"], **origin},
+                         {name: value for name, value in one["labels"].items() if name != "container"})
         self.assert_hang(float(one["value"]) * 1e9)
         (session,) = self.spool.program.reports("session")
         (turns,) = metrics["hangdog_spool_turn_seconds"]["metrics"]

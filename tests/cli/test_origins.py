@@ -28,6 +28,16 @@ class Origins(unittest.TestCase):
         self.assertEqual(10, self.collector.send(fleet("pages"))[1]["accepted"])
         check(self, self.collector.get, "pages")
 
+    def test_metrics(self):
+        self.collector.send(fleet("metrics"))
+        text = self.collector.request("GET", "/metrics", key=self.collector.read_key)[2].decode()
+        self.assertIn('\nhangdog_hosts{app="metrics"} 4\n', text)
+        self.assertIn('\nhangdog_units{app="metrics"} 2\n', text)
+        self.assertRegex(text, r'\nhangdog_host_hang_seconds_total\{host="k8s-1"\} [24]\n')
+        self.assertRegex(text, r'\nhangdog_unit_used_seconds_total\{unit="nginx.service"\} (36|72)00\n')
+        self.assertNotIn("\x1b", text)
+        self.assertNotIn("host=", self.collector.request("GET", "/metrics")[2].decode())
+
     def test_a_filter_has_one_of_them(self):
         for query in ("host=a&unit=b", "app=shop&version=1&host=a"):
             status, _, body = self.collector.request("GET", "/api/v1/groups?" + query, key=self.collector.read_key)

@@ -45,7 +45,8 @@ def make_run(chance, n):
     """What all reports of a run of a program have."""
     app = {"name": chance.choice(["shop", "shop", "mail"]), "version": chance.choice(["1.0", "1.1", "2.0", "It's \\ 1"]), "pid": 7,
            "session": "run-%d" % n, "install": "user-%d" % chance.randrange(9)}
-    return app, {"os": "linux", "os_version": chance.choice(["12", "13"]), "arch": "x86_64"}
+    origin = [{"name": "web-1", "unit": "shop.service"}, {"name": "web-2", "container": {"id": "a" * 64, "image": "shop:3"}}, {}][n % 3]
+    return app, {"os": "linux", "os_version": chance.choice(["12", "13"]), "arch": "x86_64", **origin}
 
 
 def make_reports(seed):
@@ -196,7 +197,7 @@ class Answers(Both):
 
     def test_reports(self):
         for kind in "crash", "frame-drop":
-            self.same("reports?kind=%s" % kind)
+            self.assertLess({"web-1", "a" * 12}, {r[m] for r in self.same("reports?kind=%s" % kind)["reports"] for m in ("host", "container")})
             self.same("reports?kind=%s&app=mail&offset=1" % kind)
             self.same("reports?kind=%s&days=20" % kind)
         for report in self.reports[::20]:

@@ -3,7 +3,7 @@
 // The collector's answers, typed. The key goes in a header: no other page can use it.
 
 import { key } from './key';
-import type { Compare, Found, Group, GroupChoice, Groups, Key, KindRow, Overview, ReportRow, Settings, State, Versions } from './types';
+import type { Compare, Found, Group, GroupChoice, Groups, Key, KindRow, Origins, Overview, ReportRow, Settings, State, Versions } from './types';
 
 export class Refused extends Error {}
 export class Missing extends Error {}
@@ -47,6 +47,7 @@ export const reportText = async (id: string) => (await request(`reports/${name(i
 export const reportAs = async (id: string, format: string) => (await request(`reports/${name(id)}/export/${format}`)).blob();
 export const compare = (app: string, from: string, to: string) => get<Compare>('compare', { app, from, to });
 export const search = (q: string, app: string, offset: number) => get<Found>('search', { q, app, offset });
+export const origins = (part: string, app: string, offset: number) => get<Origins>('origins', { part, app, offset });
 export const kinds = (app: string, days: number) => get<KindRow[]>('kinds', { app, days });
 export const reports = (kind: string, app: string, days: number, offset: number) =>
   get<{ reports: ReportRow[] }>('reports', { kind, app, days, offset });

@@ -13,6 +13,7 @@ import { drawMenu, startShell } from './parts/shell';
 import { failed, loading, say } from './parts/states';
 import { compare } from './pages/compare';
 import { group } from './pages/group';
+import { origins } from './pages/origins';
 import { overview } from './pages/overview';
 import type { Page } from './pages/page';
 import { report } from './pages/report';
@@ -22,7 +23,7 @@ import { settings } from './pages/settings';
 import { parse } from './router';
 import { leaveScroll, restoreScroll, startScroll } from './scroll';
 
-const PAGES: Record<string, Page> = { overview, group, report, compare, reports, search, settings };
+const PAGES: Record<string, Page> = { overview, group, report, compare, reports, origins, search, settings };
 let turn = 0;
 let shown = '';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Addresses: what is behind the # names the page, its subject and its choices, so a link shows the same again.
-//   #/  #/group/ID  #/report/ID  #/compare  #/reports  #/search  #/settings, each with ?name=value
+//   #/  #/group/ID  #/report/ID  #/compare  #/reports  #/origins  #/search  #/settings, each with ?name=value
 
 export interface Route { page: string; id: string; choices: URLSearchParams }
 

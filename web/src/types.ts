@@ -32,6 +32,8 @@ export interface ReportRow {
   host?: string; unit?: string; container?: string;
 }
 export interface OriginRow { name: string; count: number; total_ms: number } // "": all others
+export interface OriginSums extends OriginRow { apps: number; runs: number; used_ms: number; first_ms: number; last_ms: number }
+export interface Origins { apps: { app: string }[]; rows: OriginSums[]; total: number }
 export interface Group extends Omit<GroupRow, 'versions' | 'hosts'> {
   host_count?: number; hosts?: OriginRow[]; units?: OriginRow[]; containers?: OriginRow[]; images?: OriginRow[];
   path?: string; why?: string; note?: string; resolved_in?: string;

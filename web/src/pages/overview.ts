@@ -121,14 +121,14 @@ function kindsStrip(app: string, days: number): HTMLElement {
   });
 }
 
-function summary(all: Overview, filter: string, version: string, part: string): HTMLElement {
+function summary(all: Overview, app: string, filter: string, version: string, part: string): HTMLElement {
   const { totals } = all, used = part ? { used_ms: 0 } : (version ? all.versions.find((row) => row.version === version) : all.used[0]) || { used_ms: 0 };
   const now = rate(totals.total_ms, used.used_ms), runs = all.sessions?.runs || 0;
   return figures(
     figure(rateText(now), 'Hang rate', used.used_ms > 0 ? [`over ${duration(used.used_ms)} of use`, filter].filter(Boolean).join(', ') : part ? `not known for one ${part}` : 'no session reports', band(now)),
     version ? figure(named(version), 'Version') : figure(all.sessions && runs > 0 ? percent(all.sessions.hang_free / runs) : 'not known', 'Runs without a hang', runs > 0 ? `of ${plural(runs, 'run', 'runs')}` : ''),
     figure(duration(totals.total_ms), 'Time lost', filter), figure(count(totals.count), 'Hangs', filter), figure(count(totals.groups), 'Groups', filter),
-    all.hosts ? figure(count(all.hosts), 'Hosts', all.units ? plural(all.units, 'unit', 'units') : '') : null);
+    all.hosts ? figure(make('a', { href: address('origins', '', { app }) }, count(all.hosts)), 'Hosts', all.units ? plural(all.units, 'unit', 'units') : '') : null);
 }
 
 function versionLink(row: VersionRow, app: string): Child {
@@ -166,7 +166,7 @@ export async function overview(route: Route): Promise<View> {
   return {
     title: 'Overview',
     content: [
-      make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, filter, version, part),
+      make('div.head', null, make('h1', null, 'Hangs'), controls), summary(all, app, filter, version, part),
       all.versions.length || all.series?.length ? section('Hang rate', rateChart(version ? { ...all, series: ofVersion } : all, app !== '', filter)) : null,
       hangSection(all, days, route),
       section('Errors, crashes, frames, pool stalls and use of CPUs', otherGroups(choices)),

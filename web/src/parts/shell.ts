@@ -6,7 +6,7 @@ import { address, appOf, go, type Route } from '../router';
 import { byId, make } from '../dom/element';
 import { WORDS } from './marks';
 
-const PAGES: [string, string, string][] = [['overview', 'Overview', 'o'], ['compare', 'Compare', 'c'], ['reports', 'Reports', 'r'], ['settings', 'Settings', 's']];
+const PAGES: [string, string, string][] = [['overview', 'Overview', 'o'], ['compare', 'Compare', 'c'], ['reports', 'Reports', 'r'], ['origins', 'Hosts', 'h'], ['settings', 'Settings', 's']];
 
 export function drawMenu(route: Route): void {
   const kept = { app: appOf(route), days: route.choices.get('days') || '' };

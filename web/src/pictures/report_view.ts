@@ -72,12 +72,15 @@ function causeLine(model: ReportModel): HTMLElement | null {
 function systemRows(model: ReportModel): HTMLElement {
   const app = looseObject(model.whole.app);
   const host = looseObject(model.whole.host);
+  const container = looseObject(host.container);
   const loop = looseObject(model.whole.loop);
   const process = looseObject(model.whole.process);
   const memory = cleanNumber(host.memory_bytes);
   const rows: [string, string][] = [
     ['App', `${cleanName(app.name)} ${cleanName(app.version)}`.trim()], ['Environment', cleanName(app.environment)], ['Executable', cleanName(app.executable)],
     ['Process', cleanNumber(app.pid) ? String(cleanNumber(app.pid)) : ''], ['Pool', model.pool], ['Loop', cleanName(loop.name)], ['State', cleanName(loop.state)],
+    ['Host', cleanName(host.name)], ['Unit', cleanName(host.unit)], ['Container', cleanName(container.name) || cleanName(container.id).slice(0, 12)],
+    ['Image', cleanName(container.image)], ['Pod', cleanName(container.pod)],
     ['System', [host.os_version ?? host.os, host.arch].map((value) => cleanName(value)).filter(Boolean).join(', ')], ['Kernel', cleanName(host.kernel)], ['Device', cleanName(host.model)],
     ['CPUs', cleanNumber(host.cpus) ? String(cleanNumber(host.cpus)) : ''], ['Memory', memory ? `${(memory / 2 ** 30).toFixed(1)} GiB` : ''],
     ['Role', cleanName(process.role)], ['Memory pressure', cleanName(process.memory_pressure)], ['Thermal state', cleanName(process.thermal_state)],

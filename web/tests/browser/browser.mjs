@@ -80,7 +80,7 @@ export async function everyPage() {
   const lock = await groupOf('compact_log');
   const { reports } = await answer('groups/' + lock);
   return { overview: '#/', group: '#/group/' + await groupOf('scale_row'), lock: '#/group/' + lock, report: '#/report/' + reports[0].id,
-    compare: '#/compare?app=shop', reports: '#/reports?kind=cpu', search: '#/search?q=log', settings: '#/settings' };
+    compare: '#/compare?app=shop', reports: '#/reports?kind=cpu', origins: '#/origins', search: '#/search?q=log', settings: '#/settings' };
 }
 
 // A picture for docs/dashboard, where the user asks for them.

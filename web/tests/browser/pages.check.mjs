@@ -54,6 +54,26 @@ test('overview: app, time and state choose what is shown, and are in the address
   await close(page);
 });
 
+test('hosts: where the time was lost, and on to the groups of one', async () => {
+  const page = await open('#/origins');
+  const names = async () => (await firstRows(page)).map((row) => row.split(/\s+/)[0]).sort();
+  assert.deepEqual(await names(), ['k8s-1', 'web-1', 'web-2']);
+  assert.match((await firstRows(page))[0], /s\s+\d+\s+\d+/);
+  await page.locator('nav.tabs').getByText('Images').click();
+  await page.getByText('registry.example/shop:2.0').waitFor();
+  await page.locator('nav.tabs').getByText('Units').click();
+  await page.getByRole('link', { name: 'shop.service' }).click();
+  await page.getByRole('button', { name: 'unit shop.service' }).waitFor();
+  await goTo(page, '#/');
+  await page.locator('.figure').getByRole('link', { name: '3' }).click();
+  await page.locator('#app').selectOption('viewer');
+  await page.waitForURL(/app=viewer/);
+  await page.waitForFunction(() => !/Apps\s+Lost/.test(document.querySelector('main').innerText));
+  await goTo(page, '#/report/' + (await answer('groups/' + await groupOf('scale_row'))).reports.find((r) => r.container).id);
+  assert.match(await text(page), /Host\s+k8s-1\s+Container\s+shop_web_1\s+Image\s+registry\.example\/shop:2\.0/);
+  await close(page);
+});
+
 test('group: stacks, durations, days, versions, systems, reports, the reason', async () => {
   const page = await open('#/group/' + await groupOf('scale_row'));
   for (const words of ['30 reports, merged by time', 'Durations', 'Time lost a day', 'Debian 12, x86_64', 'Why these are one group', 'app shop', 'This group is open']) {
