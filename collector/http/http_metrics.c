@@ -76,27 +76,32 @@ static bool put_hangs(FILE *out, struct http *h) {
 }
 
 /* Of the 200 hosts, and of the 200 units, with the most time in hangs. False: the store failed. */
-static bool put_origins(FILE *out, struct http *h, const char *part) {
-    static const struct label of_app[2] = {{"app", "app"}};
-    const struct label labels[2] = {{part, "name"}};
+static bool put_origins(FILE *out, struct http *h, enum row_origin origin) {
+    const char *part = row_origin_names[origin];
+    const struct label of_app[2] = {{"app", "app"}}, of_part[2] = {{part, "name"}};
     const struct {
+        enum row_origin origin;
         const char *name, *help, *rows, *member;
         const struct label *labels;
         double per_unit;
-    } metrics[] = {{"s", "number in the last 30 days, for each app.", "by_app", "names", of_app, 1},
-                   {"_hangs_total", "hangs.", "rows", "count", labels, 1},
-                   {"_hang_seconds_total", "time in hangs.", "rows", "total_ms", labels, 1000},
-                   {"_used_seconds_total", "time that was watched.", "rows", "used_ms", labels, 1000}};
-    json_t *all = store_origins(h->store, &(struct store_origin_filter){.part = part, .app = ""});
-    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
-        char name[64], help[64];
-        snprintf(name, sizeof name, "hangdog_%s%s", part, metrics[i].name);
-        snprintf(help, sizeof help, "By %s: %s", part, metrics[i].help);
-        put_rows(out, json_object_get(all, metrics[i].rows), name, help, metrics[i].labels, metrics[i].member,
-                 metrics[i].per_unit);
+    } all[] = {
+        {ORIGIN_HOST, "hangdog_hosts", "Hosts of an app in the last 30 days.", "by_app", "names", of_app, 1},
+        {ORIGIN_HOST, "hangdog_host_hangs_total", "Hangs on a host.", "rows", "count", of_part, 1},
+        {ORIGIN_HOST, "hangdog_host_hang_seconds_total", "Their time.", "rows", "total_ms", of_part, 1000},
+        {ORIGIN_HOST, "hangdog_host_used_seconds_total", "Watched time.", "rows", "used_ms", of_part, 1000},
+        {ORIGIN_UNIT, "hangdog_units", "Units of an app in the last 30 days.", "by_app", "names", of_app, 1},
+        {ORIGIN_UNIT, "hangdog_unit_hangs_total", "Hangs in a systemd unit.", "rows", "count", of_part, 1},
+        {ORIGIN_UNIT, "hangdog_unit_hang_seconds_total", "Their time.", "rows", "total_ms", of_part, 1000},
+        {ORIGIN_UNIT, "hangdog_unit_used_seconds_total", "Watched time.", "rows", "used_ms", of_part, 1000}};
+    json_t *sums = store_origins(h->store, &(struct store_origin_filter){.part = part, .app = ""});
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i].origin == origin) {
+            put_rows(out, json_object_get(sums, all[i].rows), all[i].name, all[i].help, all[i].labels,
+                     all[i].member, all[i].per_unit);
+        }
     }
-    bool well = all != NULL;
-    json_decref(all);
+    bool well = sums != NULL;
+    json_decref(sums);
     return well;
 }
 
@@ -113,8 +118,8 @@ enum MHD_Result http_metrics(struct http *h, struct MHD_Connection *c) {
         return MHD_NO;
     }
     put_own(out, h);
-    bool well = key == NULL || (put_hangs(out, h) && put_origins(out, h, row_origin_names[ORIGIN_HOST]) &&
-                                put_origins(out, h, row_origin_names[ORIGIN_UNIT]));
+    bool well = key == NULL ||
+                (put_hangs(out, h) && put_origins(out, h, ORIGIN_HOST) && put_origins(out, h, ORIGIN_UNIT));
     fclose(out);
     if (!well) {
         free(text);
