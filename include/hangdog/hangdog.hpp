@@ -99,6 +99,13 @@ class loop {
     /** Marks a presented frame: hangdog_frame(). */
     void frame() const noexcept { hangdog_frame(handle_); }
 
+  protected:
+    /**
+     * Takes over a handle.
+     * @param handle The handle of a loop of the calling thread; NULL: none.
+     */
+    explicit loop(hangdog_loop *handle) noexcept : handle_(handle) {}
+
   private:
     hangdog_loop *handle_;
 };

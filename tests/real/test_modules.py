@@ -15,6 +15,28 @@ class Cxx(ExampleCase):
         self.assertEqual("slow", hang["label"])
 
 
+class Qt(ExampleCase):
+    def check(self, module, package):
+        self.need(module, package)
+        program = self.build("qt.cc", "hangdog", module, more=["-fPIC"])
+        for env in ({}, {"QT_NO_GLIB": "1"}):
+            hang = self.assert_hang(self.run_it(program, env=env), "handle")
+            self.assertEqual("slow", hang["label"])
+
+    def test_qt_5(self):
+        self.check("Qt5Core", "qtbase5-dev")
+
+    def test_qt_6(self):
+        self.check("Qt6Core", "qt6-base-dev")
+
+
+class Sdl(ExampleCase):
+    def test_sdl_2(self):
+        self.need("sdl2", "libsdl2-dev")
+        hang = self.assert_hang(self.run_it(self.build("sdl.c", "hangdog", "sdl2"), env={"SDL_VIDEODRIVER": "dummy"}), "handle")
+        self.assertEqual("slow", hang["label"])
+
+
 class Asyncio(ExampleCase):
     EXAMPLE = os.path.join(SOURCE, "examples/asyncio_server.py")
 
