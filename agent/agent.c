@@ -120,6 +120,16 @@ static void look_at_processes(struct agent *a, uint64_t now_ns) {
     }
 }
 
+static void print_void_rules(struct agent *a) {
+    for (size_t i = 0; i < a->rules.count; i++) {
+        const struct rule *first = rules_covering(&a->rules, &a->rules.rule[i]);
+        if (first != NULL) {
+            agent_print(a, "line %u of the rules has no effect: line %u matches all of its processes",
+                        a->rules.rule[i].line, first->line);
+        }
+    }
+}
+
 static void read_rules(struct agent *a) {
     struct rules rules;
     struct problem why;
@@ -136,6 +146,7 @@ static void read_rules(struct agent *a) {
     }
     processes_look_again(&a->processes, hd_os_now_ns());
     agent_print(a, "the rules are read again");
+    print_void_rules(a);
 }
 
 /* ---- the budget ------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * hangdog agent --check.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ static void nothing(void *arg, struct host_process *of) {
     (void)of;
 }
 
-static void put_process(const struct rules *rules, pid_t pid) {
+/* `used`: for each rule, whether it has decided for a process. */
+static void put_process(const struct rules *rules, bool *used, pid_t pid) {
     char name[64];
     struct hd_origin origin;
     uid_t user = (uid_t)proc_number(pid, "Uid:", 10);
@@ -41,8 +43,20 @@ static void put_process(const struct rules *rules, pid_t pid) {
     }
     if (rule != NULL) {
         printf("  by line %u", rule->line);
+        used[rule - rules->rule] = true;
     }
     printf("\n");
+}
+
+static void put_unused(const struct rules *rules, const bool *used) {
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct rule *rule = &rules->rule[i], *first = rules_covering(rules, rule);
+        if (first != NULL) {
+            printf("line %u has no effect: line %u matches all of its processes\n", rule->line, first->line);
+        } else if (!used[i]) {
+            printf("line %u decides for no process now\n", rule->line);
+        }
+    }
 }
 
 int agent_check(const struct agent_options *options) {
@@ -52,12 +66,17 @@ int agent_check(const struct agent_options *options) {
     if (!rules_read(options->rules, strcmp(options->rules, AGENT_RULES) == 0, &rules, &why)) {
         return error_print(&why);
     }
-    int rc = processes_scan(&processes, hd_os_now_ns(), nothing, NULL);
+    bool *used = calloc(rules.count + 1, sizeof *used);
+    int rc = used != NULL ? processes_scan(&processes, hd_os_now_ns(), nothing, NULL) : -ENOMEM;
     for (size_t i = 0; i < processes.count; i++) {
         if (processes.process[i].is == PROCESS_NEW && process_waits(processes.process[i].pid)) {
-            put_process(&rules, processes.process[i].pid);
+            put_process(&rules, used, processes.process[i].pid);
         }
     }
+    if (rc == 0) {
+        put_unused(&rules, used);
+    }
+    free(used);
     processes_free(&processes);
     rules_free(&rules);
     return rc == 0 ? error_check_stdout("the processes") : print_error("cannot list the processes");

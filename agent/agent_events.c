@@ -236,7 +236,7 @@ static void hang_end(void *agent, const struct watched_process *p, const struct 
     if (w->last_report[0] != '\0') {
         const char *spool = ((struct agent *)agent)->options->spool;
         bool usual = strcmp(spool, AGENT_SPOOL) == 0;
-        agent_print(agent, "hang of %s, %s[%d]; more: hangdog show %s%s%s", duration, p->name, (int)p->pid,
+        agent_print(agent, "hang of %s, %s[%d]; more: hangdog show %s%s%s", duration, p->app, (int)p->pid,
                     render_short_id(w->last_report), usual ? "" : " --spool ", usual ? "" : spool);
     }
 }

@@ -116,10 +116,19 @@ void agent_write_figures(struct agent *a, const char *path) {
 
 /* ---- status ----------------------------------------------------------------------------------- */
 
+/* A process may have any bytes in its name, and JSON has UTF-8. */
+static void make_json_text(char *text) {
+    sanitize_text(text);
+    bool plain = sanitize_is_plain(text);
+    for (; !plain && *text != '\0'; text++) {
+        *text = (char)((unsigned char)*text < 0x80 ? *text : '?');
+    }
+}
+
 static void set_text(json_t *to, const char *name, const char *text) {
     char *plain = text[0] != '\0' ? strdup(text) : NULL;
     if (plain != NULL) {
-        sanitize_text(plain);
+        make_json_text(plain);
         json_object_set_new(to, name, json_stringn_nocheck(plain, strlen(plain)));
     }
     free(plain);

@@ -34,6 +34,18 @@ static bool set_threshold(struct rule *r, const char *value) {
     return ns >= 10 * DURATION_MS && ns <= DURATION_H;
 }
 
+/* A program and a unit have names without a slash, so a path matches none. False, and why. */
+static bool set_name(const struct rule *r, char **to, const char *value, struct problem *why) {
+    bool is_base = (to != &r->app && to != &r->program && to != &r->unit) || strchr(value, '/') == NULL;
+    bool is_name = is_base && (to != &r->app || value[0] != '.');
+    error_set(why,
+              is_name   ? "out of memory"
+              : is_base ? "'%.100s' is no name for a folder"
+                        : "want a name, not the path '%.100s'",
+              value);
+    return is_name && set_text(to, value);
+}
+
 /* False, and why. */
 static bool set_word(struct rule *r, const char *name, const char *value, struct problem *why) {
     const struct {
@@ -44,9 +56,7 @@ static bool set_word(struct rule *r, const char *name, const char *value, struct
                  {"loop", &r->loop}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (strcmp(name, texts[i].name) == 0) {
-            bool is_name = texts[i].to != &r->app || (strchr(value, '/') == NULL && value[0] != '.');
-            error_set(why, is_name ? "out of memory" : "'%.100s' is no name for a folder", value);
-            return is_name && set_text(texts[i].to, value);
+            return set_name(r, texts[i].to, value, why);
         }
     }
     if (strcmp(name, "user") == 0) {
@@ -68,6 +78,43 @@ static void free_rule(struct rule *r) {
     }
 }
 
+/* The words that say how, not which. */
+static bool has_settings(const struct rule *r) {
+    return r->threshold_ns != 0 || r->app != NULL || r->version != NULL || r->environment != NULL ||
+           r->loop != NULL;
+}
+
+static bool is_same(const char *a, const char *b) {
+    return a == NULL || (b != NULL && strcmp(a, b) == 0);
+}
+
+/* True: `first` matches each process that `later` matches, as far as their texts say. */
+static bool covers(const struct rule *first, const struct rule *later) {
+    return is_same(first->program, later->program) && is_same(first->unit, later->unit) &&
+           is_same(first->container, later->container) &&
+           (!first->has_user || (later->has_user && first->user == later->user));
+}
+
+const struct rule *rules_covering(const struct rules *r, const struct rule *later) {
+    for (const struct rule *first = r->rule; first < later; first++) {
+        if (covers(first, later)) {
+            return first;
+        }
+    }
+    return NULL;
+}
+
+static bool add(struct rules *r, const struct rule *new, struct problem *why) {
+    struct rule *more = realloc(r->rule, (r->count + 1) * sizeof *more);
+    if (more == NULL) {
+        error_set(why, "out of memory");
+        return false;
+    }
+    r->rule = more;
+    r->rule[r->count++] = *new;
+    return true;
+}
+
 bool rules_add_line(struct rules *r, char *text, unsigned line, struct problem *why) {
     char *rest = NULL;
     text[strcspn(text, "#")] = '\0';
@@ -80,28 +127,26 @@ bool rules_add_line(struct rules *r, char *text, unsigned line, struct problem *
         error_set(why, "want 'watch' or 'ignore', not '%.100s'", verb);
         return false;
     }
-    for (char *word; (word = strtok_r(NULL, BLANKS, &rest)) != NULL;) {
+    bool well = true;
+    for (char *word; well && (word = strtok_r(NULL, BLANKS, &rest)) != NULL;) {
         char *equals = strchr(word, '=');
-        if (equals == NULL || equals[1] == '\0') {
+        well = equals != NULL && equals[1] != '\0';
+        if (well) {
+            *equals = '\0';
+            well = set_word(&new, word, equals + 1, why);
+        } else {
             error_set(why, "want NAME=VALUE, not '%.100s'", word);
-            free_rule(&new);
-            return false;
-        }
-        *equals = '\0';
-        if (!set_word(&new, word, equals + 1, why)) {
-            free_rule(&new);
-            return false;
         }
     }
-    struct rule *more = realloc(r->rule, (r->count + 1) * sizeof *more);
-    if (more == NULL) {
+    if (well && !new.watch && has_settings(&new)) {
+        error_set(why, "'ignore' takes no threshold, app, version, environment or loop");
+        well = false;
+    }
+    well = well && add(r, &new, why);
+    if (!well) {
         free_rule(&new);
-        error_set(why, "out of memory");
-        return false;
     }
-    r->rule = more;
-    r->rule[r->count++] = new;
-    return true;
+    return well;
 }
 
 bool rules_read(const char *path, bool optional, struct rules *out, struct problem *why) {

@@ -47,6 +47,9 @@ void rules_free(struct rules *r);
 /* NULL: no rule matches. */
 const struct rule *rules_find(const struct rules *r, const struct rule_facts *facts);
 
+/* An earlier rule that matches each process of this one, so this one has no effect. NULL: none. */
+const struct rule *rules_covering(const struct rules *r, const struct rule *later);
+
 /* A process of this name is to be watched, if `rule` matches it. Hangdog's own programs need a rule. */
 bool rules_watch(const struct rule *rule, const char *program);
 

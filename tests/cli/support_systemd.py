@@ -34,7 +34,7 @@ mkdir "$1/machine/work" "$1/machine/root"
 cp -a "$1/upper" "$1/machine/upper"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/machine/upper,workdir=$1/machine/work" "$1/machine/root"
 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec setpriv --pdeathsig KILL systemd-nspawn --quiet --directory="$1/machine/root" --machine="hangdog-$$" --private-network \\
-    --register=no --keep-unit --link-journal=no --bind="$1/test:/test" --boot -- --unit=hangdog-test.service
+    --capability=CAP_BPF,CAP_PERFMON --system-call-filter="bpf perf_event_open" --register=no --keep-unit --link-journal=no --bind="$1/test:/test" --boot -- --unit=hangdog-test.service
 """
 
 

@@ -70,12 +70,16 @@ static void patterns_match_ids_names_and_images(void **state) {
 static void wrong_lines_are_named(void **state) {
     static const struct {
         const char *line, *why;
-    } cases[] = {{"look program=x", "want 'watch' or 'ignore', not 'look'"},
-                 {"watch nginx", "want NAME=VALUE, not 'nginx'"},
-                 {"watch colour=red", "unknown word 'colour'"},
-                 {"watch threshold=1ms", "threshold '1ms': want 10ms to 1h, as 2s"},
-                 {"watch user=no-such-user-here", "there is no user 'no-such-user-here'"},
-                 {"watch app=../x", "'../x' is no name for a folder"}};
+    } cases[] = {
+        {"look program=x", "want 'watch' or 'ignore', not 'look'"},
+        {"watch nginx", "want NAME=VALUE, not 'nginx'"},
+        {"watch colour=red", "unknown word 'colour'"},
+        {"watch threshold=1ms", "threshold '1ms': want 10ms to 1h, as 2s"},
+        {"watch user=no-such-user-here", "there is no user 'no-such-user-here'"},
+        {"watch app=../x", "want a name, not the path '../x'"},
+        {"watch app=.x", "'.x' is no name for a folder"},
+        {"watch program=/usr/sbin/nginx", "want a name, not the path '/usr/sbin/nginx'"},
+        {"ignore program=x threshold=1s", "'ignore' takes no threshold, app, version, environment or loop"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rules r = {0};
@@ -89,11 +93,32 @@ static void wrong_lines_are_named(void **state) {
     }
 }
 
+static void rules_without_effect_are_found(void **state) {
+    static const char *const lines[] = {"ignore program=bash",
+                                        "watch user=33 unit=nginx app=front",
+                                        "watch container=shop",
+                                        "watch program=bash user=33",
+                                        "ignore user=33 unit=nginx program=nginx",
+                                        "ignore container=shop",
+                                        "ignore user=33",
+                                        "ignore program=ba*",
+                                        "watch"};
+    static const unsigned by[] = {0, 0, 0, 1, 2, 3, 0, 0, 0};
+    struct rules r = make(lines, sizeof lines / sizeof lines[0]);
+    (void)state;
+    for (size_t i = 0; i < r.count; i++) {
+        const struct rule *first = rules_covering(&r, &r.rule[i]);
+        assert_int_equal(first != NULL ? first->line : 0, by[i]);
+    }
+    rules_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_rule_that_matches_decides),
         cmocka_unit_test(patterns_match_ids_names_and_images),
         cmocka_unit_test(wrong_lines_are_named),
+        cmocka_unit_test(rules_without_effect_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
