@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/live/process.h"
 #include "cli/run/watch_options.h"
 #include "outside/hook.h"
 
@@ -28,6 +29,12 @@ static const struct command_option attach_options[] = {
      .value = "USER",
      .help = "those of a user, now and later"},
     {.name = "all", .letter = 'a', .kind = OPTION_FLAG, TO(all), .help = "all of this host, now and later"},
+    {.name = "wait",
+     .letter = 'w',
+     .kind = OPTION_FLAG,
+     TO(wait),
+     .help = "wait for a NAME to start, and to start again when it ends",
+     .more = "A restart of a service does not end the watch. Ctrl-C or SIGTERM does."},
     {.name = "follow",
      .letter = 'f',
      .kind = OPTION_FLAG,
@@ -86,6 +93,7 @@ const struct command command_attach = {
     .usage = "[OPTIONS] PID|NAME...",
     .example = {{"attach 4711", "a server that hangs now and then"},
                 {"attach nginx", "all processes of that name"},
+                {"attach --wait redis-server", "also after it restarts"},
                 {"attach -u web.service -t 100ms", "those of a unit; short hangs too"}},
     .description =
         "The processes need no preparation and no restart. They are not stopped, not signalled and not traced, and "
@@ -97,7 +105,7 @@ const struct command command_attach = {
         "Any thread may have a loop: Hangdog decides by what it waits for, and below which functions. Go has no "
         "thread that is a loop. SDL, Tcl and games wait in functions of a library, not in the kernel: hangdog run "
         "watches them. 32-bit programs cannot be watched.\n\n"
-        "PIDs and names end with their processes. The watch of a unit, a user or --all lasts until Ctrl-C or "
+        "PIDs and names end with their processes. With --wait a name lasts. The watch of a unit, a user or --all lasts until Ctrl-C or "
         "SIGTERM. All end with a summary. Processes of another user, and where kernel.yama.ptrace_scope is not 0 "
         "all processes, need root.\n\n",
     .exit_status = "0\tthe watch ended with its processes, or by a signal\n"
@@ -126,6 +134,14 @@ bool attach_options_parse(int argc, char **argv, struct attach_options *o, int *
     if (first == argc && !attach_options_is_group(o)) {
         *status = options_wrong_use(&command_attach,
                                     "which process? A PID, a NAME, --unit UNIT, --user USER, or --all");
+        return false;
+    }
+    bool named = attach_options_is_group(o);
+    for (int i = first; i < argc; i++) {
+        named |= !process_is_number(argv[i]);
+    }
+    if (o->wait && !named) {
+        *status = options_wrong_use(&command_attach, "--wait: want a NAME; a PID ends with its process");
         return false;
     }
     *status = run_options_check(&command_attach, &o->run);

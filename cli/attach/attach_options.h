@@ -11,7 +11,7 @@ struct attach_options {
     struct run_options run; /* options of both commands; `program` has the PIDs and names */
     const char *unit, *user;
     const char *hook; /* NULL: the best */
-    bool all;
+    bool all, wait;
 };
 
 /* The subcommand; attach_options.c has the table of options. */

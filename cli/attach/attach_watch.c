@@ -145,6 +145,30 @@ static void fill_settings(struct hd_record_options *to, const struct run_options
     snprintf(to->loop, sizeof to->loop, "%s", o->loop != NULL ? o->loop : "");
 }
 
+/* Of --wait: prints that the last process has ended, or that another one is watched. */
+static void print_waiting(struct attach_watch *w) {
+    char names[300], text[512];
+    uint32_t count = atomic_load(&w->list->count);
+    bool none = watcher_count(w->watcher) == 0;
+    if (!w->options->wait || none == w->waits) {
+        return;
+    }
+    w->waits = none;
+    targets_text(&w->targets, names, sizeof names);
+    const struct watched_entry *last = count > 0 ? &w->list->entry[count - 1] : NULL;
+    if (last == NULL) {
+        snprintf(text, sizeof text, "waiting for %s, Ctrl-C ends", names);
+    } else if (none) {
+        snprintf(text, sizeof text, "%.64s[%d] ended; waiting for %s, Ctrl-C ends", last->name,
+                 (int)last->pid, names);
+    } else {
+        snprintf(text, sizeof text, "attached to %.64s[%d]", last->name, (int)last->pid);
+    }
+    if (!w->options->run.quiet) {
+        message_print(MESSAGE_DIM, &(struct message_part){text, NULL}, 1);
+    }
+}
+
 /* Some of a rule's processes are not watched. None is: why the first is not. */
 static int sum_up_start(struct attach_watch *w, struct problem *why) {
     unsigned watched = watcher_count(w->watcher);
@@ -157,6 +181,9 @@ static int sum_up_start(struct attach_watch *w, struct problem *why) {
     if (watched == 0 && w->skipped > 0) {
         *why = w->first_skipped;
         return -1;
+    }
+    if (watched == 0 && w->options->wait) {
+        return 0;
     }
     if (watched == 0 && w->refused == 0 && w->options->unit != NULL) {
         error_set(why, "cannot attach to unit '%.200s': no process of this host is in it", w->targets.unit);
@@ -192,7 +219,11 @@ int attach_watch_start(struct attach_watch *w, struct problem *why) {
         return -1;
     }
     targets_scan(&w->targets);
-    return sum_up_start(w, why);
+    int rc = sum_up_start(w, why);
+    if (rc == 0) {
+        print_waiting(w);
+    }
+    return rc;
 }
 
 void attach_watch_step(struct attach_watch *w, uint64_t now_ns) {
@@ -203,6 +234,7 @@ void attach_watch_step(struct attach_watch *w, uint64_t now_ns) {
             targets_scan(&w->targets);
         }
     }
+    print_waiting(w);
     if (now_ns >= w->update_due_ns) {
         w->update_due_ns = now_ns + UPDATE_NS;
         for (const struct watched_process *p = watcher_next(w->watcher, NULL); p != NULL;
@@ -219,7 +251,7 @@ uint64_t attach_watch_next_ns(const struct attach_watch *w) {
 }
 
 bool attach_watch_is_over(const struct attach_watch *w) {
-    return watcher_count(w->watcher) == 0 && !attach_options_is_group(w->options);
+    return watcher_count(w->watcher) == 0 && !w->options->wait && !attach_options_is_group(w->options);
 }
 
 void attach_watch_end(struct attach_watch *w) {

@@ -20,6 +20,7 @@ struct attach_watch {
     unsigned refused, skipped;    /* processes: by name or number; by a rule */
     struct problem first_skipped; /* why */
     bool adding;                  /* `refusal` is wanted */
+    bool waits;                   /* of --wait: no process is watched, and the user knows */
     struct problem refusal;       /* why `choose` did not want the process */
     uint64_t scan_due_ns, update_due_ns;
 };

@@ -69,7 +69,7 @@ static void print_start(const struct attach *a) {
     uint32_t count = atomic_load(&l->count);
     char text[512], what[160];
     bool good = judge_way(l, watcher_way(a->watch.watcher), a->options.run.program[0]);
-    if (a->options.run.quiet || isatty(STDERR_FILENO) == 0) {
+    if (a->options.run.quiet || isatty(STDERR_FILENO) == 0 || a->watch.waits) {
         return;
     }
     if (count == 1) {

@@ -59,10 +59,10 @@ static int find_names(struct targets *t, struct problem *why) {
             continue;
         }
         enum process_match kind = process_find_kind(*word, &attach_command, why);
-        if (kind == PROCESS_IS_OTHER) {
+        if (kind == PROCESS_IS_OTHER && !t->options->wait) {
             return -1;
         }
-        t->scripts |= kind == PROCESS_RUNS_SCRIPT;
+        t->scripts |= kind != PROCESS_IS_PROGRAM;
     }
     return 0;
 }
@@ -83,6 +83,22 @@ void targets_end(struct targets *t) {
     free(t->seen);
     t->seen = NULL;
     t->seen_count = 0;
+}
+
+void targets_text(const struct targets *t, char *text, size_t size) {
+    size_t n = 0;
+    text[0] = '\0';
+    for (char *const *word = t->options->run.program; *word != NULL && n < size; word++) {
+        if (!process_is_number(*word)) {
+            n += (size_t)snprintf(text + n, size - n, "%s%.100s", n > 0 ? ", " : "", *word);
+        }
+    }
+    if (n == 0 && t->unit[0] != '\0') {
+        snprintf(text, size, "%s", t->unit);
+    } else if (n == 0) {
+        snprintf(text, size, "a process%s%.100s", t->options->user != NULL ? " of " : "",
+                 t->options->user != NULL ? t->options->user : "");
+    }
 }
 
 bool targets_may_grow(const struct targets *t) {

@@ -40,6 +40,9 @@ void targets_end(struct targets *t);
 /* The first time: calls `found` for all. Later: for those that are new. */
 void targets_scan(struct targets *t);
 
+/* "redis-server, nginx": what later scans look for, for a person. */
+void targets_text(const struct targets *t, char *text, size_t size);
+
 /* True: a later scan may find more. */
 bool targets_may_grow(const struct targets *t);
 

@@ -173,6 +173,22 @@ class Attach(unittest.TestCase):
         self.assertRegex(out, r"(?m)^hangdog: watched 2 processes for .*: \d+ hangs, .* lost in 2 processes$")
         self.assertNotIn("[%d]" % other.pid, out)
 
+    def test_wait_lasts_over_a_restart(self):
+        self.assertIn("--wait: want a NAME", self.run_attach("--wait", 1).stderr)
+        attached, pids = self.attach("--wait", "again.py"), []
+        self.assertEqual("hangdog: waiting for again.py, Ctrl-C ends\n", attached.stderr.readline())
+        for _ in range(2):
+            server = self.server("again.py")
+            pids.append(server.pid)
+            self.until_hang(server)
+            server.stdin.close()
+            server.wait(PATIENCE)
+            self.assertRegex(attached.stderr.readline(), r"attached to \S+\[%d\]$" % server.pid)
+            self.assertRegex(attached.stderr.readline(), r"\S+\[%d\] ended; waiting for again\.py, Ctrl-C ends$" % server.pid)
+        out, _, status = self.finish(attached)
+        self.assertEqual(0, status)
+        self.assertRegex(out, r"(?m)^hangdog: watched 2 processes for .*: \d+ hangs, .* lost in 2 processes$")
+
     def test_json_is_all_of_stdout(self):
         server = self.server()
         time.sleep(0.5)
