@@ -22,7 +22,8 @@
 struct sums {
     uint32_t processes, with_loop, doubtful, with_hangs;
     uint64_t hangs, hang_ns, stalls, stall_ns, lost, removed;
-    int error; /* of a spool */
+    uint32_t unwatched; /* threads */
+    int error;          /* of a spool */
     const struct watched_entry *failed, *full;
     const struct watched_entry *without; /* the first without a loop */
 };
@@ -43,6 +44,7 @@ static struct sums sum_up(const struct watched_list *l) {
         s.stall_ns += atomic_load(&e->pool_stall_ns);
         s.lost += atomic_load(&e->lost_reports);
         s.removed += atomic_load(&e->removed_reports);
+        s.unwatched += atomic_load(&e->unwatched);
         s.failed = atomic_load(&e->spool_error) != 0 ? e : s.failed;
         s.full = atomic_load(&e->removed_reports) != 0 ? e : s.full;
     }
@@ -115,7 +117,11 @@ static void print_no_loop(const struct attach_result *r, const char *head) {
     char text[TEXT_BYTES], reason[512], command[256];
     snprintf(text, sizeof text, "%s: no event loop, so hangs could not be seen", head);
     main_thread_end(&e->main_thread, atomic_load(&e->ended_ns));
-    attach_summary_reason(reason, sizeof reason, e);
+    if (atomic_load(&e->noted)) {
+        snprintf(reason, sizeof reason, "%s", e->note);
+    } else {
+        attach_summary_reason(reason, sizeof reason, e);
+    }
     bool child = main_thread_most(&e->main_thread) == MAIN_THREAD_CHILD && e->main_thread.child != 0;
     if (child) {
         snprintf(command, sizeof command, "%s attach %d%s", shell_own_command(), (int)e->main_thread.child,
@@ -124,11 +130,11 @@ static void print_no_loop(const struct attach_result *r, const char *head) {
     } else {
         snprintf(command, sizeof command, "%s dump %d", shell_own_command(), (int)e->pid);
     }
-    bool noted = atomic_load(&e->noted), left = atomic_load(&e->left);
+    bool left = atomic_load(&e->left);
     if (left) {
         snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "%s", end);
     }
-    const struct message_part parts[] = {{text, NULL}, {noted ? e->note : reason, left ? command : NULL}};
+    const struct message_part parts[] = {{text, NULL}, {reason, left ? command : NULL}};
     message_print(MESSAGE_WARNING, parts, 2);
 }
 
@@ -169,6 +175,10 @@ static void print_missing(const struct attach_result *r, const struct sums *s) {
         print_error("%" PRIu64 " report%s lost: cannot write '%.500s': %s", s->lost,
                     cli_plural((int64_t)s->lost, "", "s"), s->failed->options.spool,
                     strerror(atomic_load(&s->failed->spool_error)));
+    }
+    if (s->unwatched > 0) {
+        print_error("%u thread%s not watched: one process cannot take the room of all others", s->unwatched,
+                    cli_plural(s->unwatched, " was", "s were"));
     }
     if (s->full != NULL) {
         print_error("removed the %" PRIu64 " oldest report%s in '%.500s' (limit %d, %llu MiB)", s->removed,

@@ -69,6 +69,7 @@ static void update(struct attach_watch *w, const struct watched_process *p) {
     struct watched_entry *e = watched_list_find(w->list, p->pid);
     if (e != NULL) {
         watched_list_update(e, p->record);
+        atomic_store(&e->unwatched, p->unwatched);
     }
 }
 

@@ -26,9 +26,12 @@ struct watched_entry *watched_list_add(struct watched_list *l, pid_t pid, const 
 }
 
 struct watched_entry *watched_list_find(struct watched_list *l, pid_t pid) {
-    for (uint32_t i = atomic_load(&l->count); i > 0; i--) {
-        struct watched_entry *e = &l->entry[i - 1];
+    uint32_t count = atomic_load(&l->count);
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t i = (l->found + count - n) % count;
+        struct watched_entry *e = &l->entry[i];
         if (e->pid == pid && atomic_load(&e->ended_ns) == 0) {
+            l->found = i;
             return e;
         }
     }

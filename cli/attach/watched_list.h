@@ -30,8 +30,9 @@ struct watched_entry {
     _Atomic uint64_t call_pc, caller_pc, waits, waited_ns;
     _Atomic uint64_t hangs, hang_ns, turns, pool_stalls, pool_stall_ns, lost_reports, removed_reports;
     _Atomic int32_t spool_error;
-    _Atomic uint64_t ended_ns; /* 0: it is watched */
-    atomic_bool left;          /* the process still runs */
+    _Atomic uint32_t unwatched; /* threads */
+    _Atomic uint64_t ended_ns;  /* 0: it is watched */
+    atomic_bool left;           /* the process still runs */
     char note[WATCHED_NOTE_BYTES];
     atomic_bool noted;
     /* the reporter's */
@@ -44,6 +45,7 @@ struct watched_list {
     _Atomic uint32_t count; /* of valid entries */
     _Atomic uint32_t more;  /* processes that found no entry */
     uint64_t started_ns, ended_ns;
+    uint32_t found; /* the entry that the command found last: the next is often before it */
     /* set before the first reporter starts */
     bool blind;       /* no hang of a running thread is seen */
     char better[256]; /* a command that allows a better way, or says why there is none */

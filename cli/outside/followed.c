@@ -12,7 +12,6 @@
 #include "detect/turn_state.h"
 #include "worker/threads.h"
 
-#define OLD_INTERVALS 2
 #define SAMPLE_NS (20 * HD_NS_PER_MS) /* how long a running thread may take to give its sample */
 
 struct outside_followed {
@@ -252,7 +251,7 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
  * followed. At most one kind of wait of that thread may be known: it may hang since the watch began. */
 static bool is_long(const struct outside_thread *t, const struct hd_hook_thread *seen,
                     const struct hd_limits *limits, uint64_t now_ns) {
-    uint64_t old_ns = OLD_INTERVALS * limits->interval_ns;
+    uint64_t old_ns = FOLLOWED_INTERVALS * limits->interval_ns;
     if (seen->since_ns == 0) { /* the hook does not know the thread, as just after an exec */
         return false;
     }

@@ -7,6 +7,8 @@
 
 #include "cli/outside/watched.h"
 
+#define FOLLOWED_INTERVALS 2 /* a turn of this age is followed */
+
 /* Looks at the thread: follows its turn if the turn is long, samples it, ends it. Returns when the next look
  * is due. */
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns);

@@ -193,7 +193,7 @@ static void end_threads(struct outside_process *p) {
 
 /* A thread without a loop is followed only if it is the main thread (followed_look). A certain loop rarely
  * changes, and a program may have thousands. */
-static uint64_t look_at(struct outside_thread *t, uint64_t now_ns) {
+uint64_t outside_process_look_at(struct outside_thread *t, uint64_t now_ns) {
     if (t->recogniser != NULL && (t->followed != NULL || now_ns >= t->loops_ns)) {
         loops_look(t, now_ns);
         t->loops_ns = now_ns + (t->certainty == HD_RECORD_LOOP_CERTAIN ? RARE_NS : CHECK_NS);
@@ -202,16 +202,24 @@ static uint64_t look_at(struct outside_thread *t, uint64_t now_ns) {
     return may_hang ? followed_look(t, now_ns) : UINT64_MAX;
 }
 
-uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns) {
+/* True: the thread has a loop, whose long turns the hook finds, and the loop needs no look now. */
+static bool is_quiet(const struct outside_thread *t, uint64_t now_ns) {
+    return t->certainty != HD_RECORD_NO_LOOP && now_ns < t->loops_ns;
+}
+
+uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns, bool all) {
+    const bool many = outside_has_many(p->watcher);
     uint64_t next_ns = UINT64_MAX;
     bool has_ended = false;
     p->stopped =
         p->reporting != NULL && strchr("Tt", hd_proc_stat_read(p->live.proc_fd, "stat").state) != NULL;
     for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
         has_ended |= t->ended_ns != 0;
-        uint64_t ns = t->ended_ns == 0 ? look_at(t, now_ns) : UINT64_MAX;
+        bool due = t->ended_ns == 0 && (t->followed != NULL || (all && !(many && is_quiet(t, now_ns))));
+        uint64_t ns = due ? outside_process_look_at(t, now_ns) : UINT64_MAX;
         next_ns = ns < next_ns ? ns : next_ns;
     }
+    p->thread_ended = false;
     if (has_ended) { /* the process may have, too */
         p->ended = !live_process_lives(&p->live);
         if (!p->ended) {

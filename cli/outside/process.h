@@ -14,8 +14,12 @@ int outside_process_add(struct watcher *w, pid_t pid, struct problem *why);
  * still runs. */
 void outside_process_end(struct outside_process *p, bool lives);
 
-/* Looks at all threads with a loop. Returns when the next look is due. */
-uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns);
+/* Looks at the threads that are followed or have ended. `all`: at all others, too. Returns when the next look
+ * is due. */
+uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns, bool all);
+
+/* Looks at one of them. */
+uint64_t outside_process_look_at(struct outside_thread *t, uint64_t now_ns);
 
 /* Lists the process's threads anew, sums up their turns, and finds out whether the process lives. */
 void outside_process_check(struct outside_process *p, uint64_t now_ns);

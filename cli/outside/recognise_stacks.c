@@ -2,6 +2,7 @@
 #include "cli/outside/recognise_stacks.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,10 +64,15 @@ void outside_stacks_forget(struct outside_stacks *stacks, const struct live_proc
 }
 
 void outside_stacks_rest(struct outside_stacks *stacks, uint64_t now_ns) {
+    bool dropped = false;
     for (unsigned i = 0; i < PROCESSES; i++) {
         if (stacks->tables[i] != NULL && now_ns - stacks->tables[i]->used_ns > REST_NS) {
             drop(stacks, i);
+            dropped = true;
         }
+    }
+    if (dropped) {
+        malloc_trim(0); /* the tables of a large process are some MB */
     }
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/outside/threads.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/outside/followed.h"
 #include "cli/outside/loops.h"
 #include "os/os.h"
 #include "os/thread_list.h"
-
-#define THREADS_MAX 100000u /* of one process */
 
 static struct outside_thread **bucket_of(struct watcher *w, pid_t tid) {
     return &w->bucket[(unsigned)tid % OUTSIDE_BUCKETS];
@@ -31,7 +30,9 @@ struct outside_thread *outside_thread_add(struct outside_process *p, pid_t tid) 
     if (t != NULL) { /* the kernel has given the number to a thread of another process */
         outside_thread_remove(t);
     }
-    t = p->thread_count < THREADS_MAX ? calloc(1, sizeof *t) : NULL;
+    /* One process cannot take the places of all others: it has no more than are free. */
+    bool fits = p->thread_count < w->way->free_places(w->hook);
+    t = fits ? calloc(1, sizeof *t) : NULL;
     if (t == NULL || w->way->watch(w->hook, p->live.pid, tid) != 0) {
         free(t);
         return NULL;
@@ -65,9 +66,23 @@ void outside_thread_remove(struct outside_thread *t) {
     free(t);
 }
 
+/* Says once for a process that it has threads which the hook cannot watch. */
+static void note_unwatched(struct outside_process *p, unsigned unwatched) {
+    const struct watcher_events *events = &p->watcher->options.events;
+    char text[128];
+    if (p->shown.unwatched == 0 && unwatched != 0 && events->note != NULL) {
+        snprintf(text, sizeof text,
+                 "%u of %u threads are not watched: it has more threads than there is room for", unwatched,
+                 p->thread_count + unwatched);
+        events->note(events->arg, &p->shown, text);
+    }
+    p->shown.unwatched = unwatched;
+}
+
 void outside_threads_list(struct outside_process *p) {
     struct hd_thread_list list;
     struct outside_thread *t, *next;
+    unsigned unwatched = 0;
     for (t = p->threads; t != NULL; t = t->next) {
         t->listed = false;
     }
@@ -76,6 +91,8 @@ void outside_threads_list(struct outside_process *p) {
         t = outside_thread_add(p, tid);
         if (t != NULL) {
             t->listed = true;
+        } else {
+            unwatched++;
         }
     }
     hd_thread_list_end(&list);
@@ -83,7 +100,9 @@ void outside_threads_list(struct outside_process *p) {
         next = t->next;
         if (!t->listed && t->ended_ns == 0) {
             t->ended_ns = hd_os_now_ns();
+            p->thread_ended = true;
         }
     }
     p->listed_ns = hd_os_now_ns();
+    note_unwatched(p, unwatched);
 }

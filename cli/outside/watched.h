@@ -35,24 +35,28 @@ struct outside_thread {
 
 struct outside_process {
     struct watched_process shown; /* must be first, since callbacks get a pointer to it */
-    struct watcher *watcher;
+    /* each step reads these of all processes */
     struct outside_process *next;
+    struct outside_reporting *reporting; /* NULL: closed */
+    uint64_t listed_ns;                  /* when its threads were listed */
+    bool ended;                          /* the process is not there any more */
+    bool replaced;                       /* the process runs another program now (exec) */
+    bool thread_ended;                   /* one of its threads has ended since the newest look */
+    bool stopped;                        /* by a signal, at the newest look */
+    struct watcher *watcher;
     struct live_process live;
     struct outside_thread *threads;
     unsigned thread_count;
-    struct outside_reporting *reporting; /* NULL: closed */
-    struct outside_kept *kept;           /* of reporting.c; NULL: nothing yet */
-    bool own_record;                     /* the record is in memory of its own */
-    bool ended;                          /* the process is not there any more */
-    bool replaced;                       /* the process runs another program now (exec) */
-    bool stopped;                        /* by a signal, at the newest look */
+    struct outside_kept *kept; /* of reporting.c; NULL: nothing yet */
+    bool own_record;           /* the record is in memory of its own */
     dev_t program_device;
     ino_t program_inode;
-    uint64_t added_ns;  /* when the watch began */
-    uint64_t listed_ns; /* when its threads were listed */
+    uint64_t added_ns; /* when the watch began */
 };
 
 #define OUTSIDE_BUCKETS 1024u
+#define OUTSIDE_MANY_THREADS \
+    256u /* more are looked at and listed more rarely: these costs are the watcher's budget */
 
 struct watcher {
     struct watcher_options options;
@@ -64,9 +68,14 @@ struct watcher {
     struct outside_thread *bucket[OUTSIDE_BUCKETS];
     struct outside_process *reads; /* reads.h; NULL: none */
     uint8_t *stack;                /* for one capture */
-    uint64_t next_ns, checked_ns;
+    uint64_t next_ns, checked_ns, looked_ns, scanned_ns;
+    bool busy;        /* a process needs a look before the next look at all */
     unsigned threads; /* of all processes */
-    unsigned steps;
 };
+
+/* True: the hook finds the long turns of known loops, and the watcher looks at the other threads rarely. */
+static inline bool outside_has_many(const struct watcher *w) {
+    return w->threads > OUTSIDE_MANY_THREADS;
+}
 
 #endif

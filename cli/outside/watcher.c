@@ -16,9 +16,9 @@
 #include "os/os.h"
 
 #define LIST_NS (1 * HD_NS_PER_S) /* a process's threads are listed at most once in this time */
-/* more are looked at and listed more rarely: these costs are the watcher's budget */
-#define MANY_THREADS 256u
-#define MANY_STEPS 4u
+#define MANY_NS (200 * HD_NS_PER_MS)
+#define ALL_NS \
+    (1 * HD_NS_PER_S) /* of many threads those that are not in a long turn are looked at so rarely */
 #define REPLACE_NS (1 * HD_NS_PER_S)      /* a program may exec without end: each new one has its cost */
 #define MANY_LIST_NS (200 * HD_NS_PER_MS) /* between two processes' lists */
 
@@ -65,16 +65,18 @@ static void on_thread_began(void *arg, pid_t pid, pid_t tid) {
 }
 
 static void on_thread_ended(void *arg, pid_t tid, uint64_t at_ns) {
-    struct outside_thread *t = outside_thread_of(arg, tid);
+    struct watcher *w = arg;
+    struct outside_thread *t = outside_thread_of(w, tid);
     if (t != NULL && t->ended_ns == 0) {
         t->ended_ns = at_ns != 0 ? at_ns : hd_os_now_ns();
+        t->process->thread_ended = w->busy = true;
     }
 }
 
 static void on_exec(void *arg, pid_t pid) {
     struct outside_process *p = process_by_thread(arg, pid);
     if (p != NULL) {
-        p->replaced = true;
+        p->replaced = p->watcher->busy = true;
     }
 }
 
@@ -194,7 +196,7 @@ const struct watched_process *watcher_next(const struct watcher *w, const struct
 /* Lists the threads of one process, and checks that it lives. Each process has its turn. */
 static void check_one(struct watcher *w, uint64_t now_ns) {
     struct outside_process *oldest = w->processes;
-    if (w->threads > MANY_THREADS && now_ns < w->checked_ns + MANY_LIST_NS) {
+    if (outside_has_many(w) && now_ns < w->checked_ns + MANY_LIST_NS) {
         return;
     }
     for (struct outside_process *p = w->processes; p != NULL; p = p->next) {
@@ -202,6 +204,7 @@ static void check_one(struct watcher *w, uint64_t now_ns) {
     }
     if (oldest != NULL && now_ns >= oldest->listed_ns + LIST_NS) {
         outside_process_check(oldest, now_ns);
+        w->busy |= oldest->ended || oldest->replaced || oldest->thread_ended;
         w->checked_ns = now_ns;
     }
 }
@@ -217,38 +220,61 @@ static void replace(struct outside_process *p) {
     }
 }
 
-/* In how many steps each of many processes is looked at once: a long turn must be seen well before it becomes
- * a hang. */
-static unsigned steps_of_all(const struct watcher *w) {
-    const struct hd_record_options *o = &w->options.settings;
-    uint64_t steps = o->threshold_ns / (2 * o->interval_ns);
-    return w->threads <= MANY_THREADS || steps < 1 ? 1 : steps < MANY_STEPS ? (unsigned)steps : MANY_STEPS;
-}
-
-static uint64_t look(struct outside_process *p) {
-    uint64_t now_ns = hd_os_now_ns(), next_ns = outside_process_look(p, now_ns);
+static void look(struct outside_process *p, bool all) {
+    uint64_t now_ns = hd_os_now_ns(), next_ns = outside_process_look(p, now_ns, all);
     p->shown.spent_ns += hd_os_now_ns() - now_ns;
-    return next_ns;
+    p->watcher->next_ns = next_ns < p->watcher->next_ns ? next_ns : p->watcher->next_ns;
 }
 
-void watcher_step(struct watcher *w) {
-    uint64_t now_ns = hd_os_now_ns();
+static void on_long_turn(void *arg, pid_t tid) {
+    struct watcher *w = arg;
+    struct outside_thread *t = outside_thread_of(w, tid);
+    if (t != NULL && t->followed == NULL && t->ended_ns == 0 && !t->process->replaced) {
+        uint64_t now_ns = hd_os_now_ns(), next_ns = outside_process_look_at(t, now_ns);
+        t->process->shown.spent_ns += hd_os_now_ns() - now_ns;
+        w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
+        w->busy = true;
+    }
+}
+
+/* The hook finds long turns among many threads: each of them must be seen well before it becomes a hang. */
+static void find_long_turns(struct watcher *w, uint64_t now_ns) {
+    const struct hd_record_options *o = &w->options.settings;
+    uint64_t every_ns = o->threshold_ns / 2 < MANY_NS ? o->threshold_ns / 2 : MANY_NS;
+    if (outside_has_many(w) && now_ns >= w->scanned_ns + every_ns) {
+        w->scanned_ns = now_ns;
+        w->way->long_turns(w->hook, now_ns - FOLLOWED_INTERVALS * o->interval_ns, on_long_turn, w);
+    }
+}
+
+/* Looks at the processes that need it, or at all. */
+static void look_at_processes(struct watcher *w, uint64_t now_ns, bool all) {
     struct outside_process *next;
-    w->way->step(w->hook, now_ns);
-    w->next_ns = now_ns + w->options.settings.interval_ns;
-    unsigned number = 0, steps = steps_of_all(w);
-    w->steps++;
+    w->busy = false;
     for (struct outside_process *p = w->processes; p != NULL; p = next) {
         next = p->next;
         bool late = p->replaced && now_ns < p->added_ns + REPLACE_NS;
-        bool due = !p->replaced && (p->reporting != NULL || (number++ + w->steps) % steps == 0);
-        uint64_t next_ns = due ? look(p) : UINT64_MAX;
-        w->next_ns = next_ns < w->next_ns ? next_ns : w->next_ns;
+        if (!p->replaced && (all || p->reporting != NULL || p->thread_ended)) {
+            look(p, all);
+        }
+        w->busy |= p->reporting != NULL || late;
         if (p->ended) {
             outside_process_end(p, false);
         } else if (p->replaced && !late) {
             replace(p);
         }
+    }
+}
+
+void watcher_step(struct watcher *w) {
+    uint64_t now_ns = hd_os_now_ns();
+    w->way->step(w->hook, now_ns);
+    w->next_ns = now_ns + w->options.settings.interval_ns;
+    find_long_turns(w, now_ns);
+    bool all = !outside_has_many(w) || now_ns >= w->looked_ns + ALL_NS;
+    if (all || w->busy) {
+        w->looked_ns = all ? now_ns : w->looked_ns;
+        look_at_processes(w, now_ns, all);
     }
     check_one(w, now_ns);
     outside_stacks_rest(w->stacks, now_ns);

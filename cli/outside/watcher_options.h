@@ -19,6 +19,7 @@ struct watched_process {
     struct hd_record *record; /* its totals: hangs, turns, losses */
     uint64_t spent_ns;        /* for how long the watcher has worked for it */
     unsigned loops;           /* how many threads are known to have a loop */
+    unsigned unwatched;       /* threads for which the hook had no place, at the newest list */
     bool left;                /* in process_ended: the process still runs, and is no longer watched */
 };
 

@@ -82,6 +82,12 @@ struct hd_hook_way {
      */
     void (*judge)(struct hd_hook *hook, pid_t tid, uint32_t kind, enum hd_wait_verdict verdict);
     void (*read)(struct hd_hook *hook, pid_t tid, struct hd_hook_thread *out);
+    /* Calls `found` for each thread that is in a turn since `before_ns` or longer. Threads without a mark are
+     * left out. `found` may call the functions above. */
+    void (*long_turns)(struct hd_hook *hook, uint64_t before_ns, void (*found)(void *arg, pid_t tid),
+                       void *arg);
+    /* How many more threads can be watched. */
+    uint32_t (*free_places)(const struct hd_hook *hook);
     /* Stores the times of the waits of a kind (recognise/wait_seen.h). `waits` and `waited_ns` are sums since
      * the sight, of ended waits: the caller subtracts what it has counted. */
     void (*times)(struct hd_hook *hook, pid_t tid, uint32_t kind, struct hd_wait_times *out);

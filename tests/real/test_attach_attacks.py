@@ -23,6 +23,16 @@ SECONDS = os.environ.get("HANGDOG_ATTACK_SECONDS", "3")
 HOOK = ["--hook", os.environ["HANGDOG_HOOK"]] if "HANGDOG_HOOK" in os.environ else []
 KINDS = ("rename", "exec", "fork", "threads", "unmap", "frames", "garbage", "any")
 FOLDER = tempfile.mkdtemp(prefix="hangdog-test-")
+CROWD = """
+import sys, threading
+threading.stack_size(65536)
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(4000):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("made", flush=True)
+sys.stdin.readline()
+"""
 PIDS = threading.Lock()  # a test needs to know the next process number
 
 
@@ -140,6 +150,25 @@ class Attacks(unittest.TestCase):
         wait_until(lambda: watch.process.poll() is not None, "the end of the watch", 10)
         self.assert_ended_well(watch)
         self.assertEqual([], watch.reports("hang"))
+
+    def test_takes_the_places_of_all_others(self):
+        """A program with more threads than there is room for: another one is still watched, and the summary has the count."""
+        if HOOK and HOOK[1] not in ("switches", "fentry"):
+            self.skipTest("the other ways have a place for each thread")
+        crowd = self.start("/usr/bin/python3", "-c", CROWD)
+        process = self.start(os.path.join(FOLDER, "epoll"), "5")
+        watch = Attach([crowd.pid, process.pid], "--threshold", "150ms", *HOOK)
+        self.addCleanup(watch.close)
+        watch.wait_for("attached to")
+        crowd.stdin.write(b"go\n")
+        crowd.stdin.flush()
+        crowd.stdout.readline()
+        watch.wait_for("threads are not watched")
+        process.stdin.write(b"block 1500\n")
+        process.stdin.flush()
+        wait_until(lambda: watch.reports("hang"), "the report of the other program", 10)
+        self.assert_ended_well(watch)
+        self.assertRegex(watch.text, r"\d+ threads were not watched: one process cannot take the room of all others")
 
     def test_writes_to_its_spool_alone(self):
         if subprocess.run(["strace", "-o", "/dev/null", "/bin/true"], capture_output=True, check=False).returncode != 0:

@@ -223,6 +223,16 @@ static bool waits_now(void) {
     return look().waits;
 }
 
+static void on_long_turn(void *found, pid_t tid) {
+    *(bool *)found |= tid == child;
+}
+
+static bool turn_is_long(void) {
+    bool found = false;
+    way->long_turns(hook, hd_os_now_ns() - LONG_NS, on_long_turn, &found);
+    return found;
+}
+
 static void watch_child(enum hd_wait_verdict verdict) {
     memset(&seen, 0, sizeof seen);
     seen.verdict = verdict;
@@ -305,6 +315,21 @@ static void a_turn_is_seen_while_it_lasts(void **state) {
     look_until(seen.suspected.known);
     assert_true(seen.suspected.since_ns - seen.suspected.earlier_ns <= shared->start_ns);
     look_until(waits_now());
+}
+
+static void a_long_turn_is_found_among_all_threads(void **state) {
+    (void)state;
+    uint32_t places = way->free_places(hook);
+    watch_child(HD_WAIT_IDLE);
+    assert_int_equal(way->free_places(hook), places - 1);
+    look_until(waits_now());
+    for (unsigned i = 0; i < 2; i++) {
+        hd_os_nap(2 * LONG_NS);
+        assert_false(turn_is_long()); /* it is long in its wait */
+        send_byte('s');
+        look_until(turn_is_long());
+        look_until(waits_now());
+    }
 }
 
 /* No wait of this loop blocks. The switches alone do not show where the long turn starts. */
@@ -411,6 +436,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_first_sight_has_registers_and_stack, end),
         cmocka_unit_test_teardown(long_turns_are_exact, end),
         cmocka_unit_test_teardown(a_turn_is_seen_while_it_lasts, end),
+        cmocka_unit_test_teardown(a_long_turn_is_found_among_all_threads, end),
         cmocka_unit_test_teardown(a_turn_after_a_wait_that_did_not_block_has_an_uncertain_start, end),
         cmocka_unit_test_teardown(each_wait_call_is_seen, end),
         cmocka_unit_test_teardown(threads_and_processes_come_and_go, end),

@@ -151,12 +151,19 @@ static void on_ended(void *arg, pid_t tid, uint64_t at_ns) {
     ((struct seen *)arg)->ended++;
 }
 
+static void on_long_turn(void *found, pid_t tid) {
+    *(bool *)found |= tid == seen.child;
+}
+
 static void look(void) {
     struct hd_hook_thread state;
     seen.way->step(seen.hook, hd_os_now_ns());
     seen.way->read(seen.hook, seen.child, &state);
     uint64_t now_ns = hd_os_now_ns();
-    if (state.known && !state.waits && now_ns - state.since_ns > seen.oldest_ns) {
+    bool in_turn = state.known && !state.waits, found = false;
+    seen.way->long_turns(seen.hook, now_ns - 100 * MS, on_long_turn, &found);
+    assert_int_equal(found, in_turn && state.since_ns - state.earlier_ns <= now_ns - 100 * MS);
+    if (in_turn && now_ns - state.since_ns > seen.oldest_ns) {
         seen.oldest_ns = now_ns - state.since_ns;
         seen.oldest = state;
     }

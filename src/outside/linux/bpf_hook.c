@@ -182,6 +182,7 @@ static void hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait
                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         return; /* another kind has its place now, and its first sight comes */
     }
+    h->slots.idle_in[slot] = 0;
     __u64 since = __atomic_load_n(&s->since_ns, __ATOMIC_SEQ_CST);
     uint64_t ended = __atomic_load_n(&k->ended_ns, __ATOMIC_SEQ_CST);
     if (verdict == HD_WAIT_IDLE && ended > since) {
@@ -229,6 +230,34 @@ static void hook_read(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) 
     } else {
         out->since_ns = h->slots.owner[slot].begun_ns;
     }
+}
+
+/* True: the thread is in its loop's wait. `in`: of the slot. The wait's kind lies in other memory, which
+ * costs more than all else here. So a wait that has been found is known again by its number. */
+static bool is_in_wait(struct hd_slots *slots, uint32_t slot, __u64 in) {
+    if (in == 0 || in == slots->idle_in[slot]) {
+        return in != 0;
+    }
+    bool idle = is_idle(&slots->slot[slot].kind[(in - 1) % 32 % HD_SLOT_KINDS]);
+    slots->idle_in[slot] = idle ? in : 0;
+    return idle;
+}
+
+static void hook_long_turns(struct hd_hook *h, uint64_t before_ns, void (*found)(void *arg, pid_t tid),
+                            void *arg) {
+    for (uint32_t i = 0; i < h->slots.behind; i++) {
+        const struct hd_slot *s = &h->slots.slot[i];
+        __builtin_prefetch(s + 8);
+        __u64 in = __atomic_load_n(&s->in, __ATOMIC_SEQ_CST);
+        __u64 since = __atomic_load_n(&s->since_ns, __ATOMIC_SEQ_CST);
+        if (since != 0 && since <= before_ns && !is_in_wait(&h->slots, i, in) && h->slots.owner[i].tid != 0) {
+            found(arg, h->slots.owner[i].tid);
+        }
+    }
+}
+
+static uint32_t hook_free_places(const struct hd_hook *h) {
+    return h->slots.count - h->slots.taken;
 }
 
 static void hook_times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_wait_times *out) {
@@ -309,10 +338,10 @@ static int hook_descriptor(struct hd_hook *h) {
     return ring_buffer__epoll_fd(h->ring);
 }
 
-#define FUNCTIONS                                                                                   \
-    .close = hook_close, .watch = hook_watch, .unwatch = hd_bpf_state_unwatch, .judge = hook_judge, \
-    .read = hook_read, .times = hook_times, .suspect = hook_suspect, .step = hook_step,             \
-    .descriptor = hook_descriptor
+#define FUNCTIONS                                                                                           \
+    .close = hook_close, .watch = hook_watch, .unwatch = hd_bpf_state_unwatch, .judge = hook_judge,         \
+    .read = hook_read, .long_turns = hook_long_turns, .free_places = hook_free_places, .times = hook_times, \
+    .suspect = hook_suspect, .step = hook_step, .descriptor = hook_descriptor
 
 const struct hd_hook_way hd_fentry_way = {
     .name = "fentry",

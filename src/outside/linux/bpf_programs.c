@@ -15,7 +15,7 @@
 #include "waits.skel.h"
 
 #define INITIAL_NAMESPACE 0xEFFFFFFCU /* the kernel's PROC_PID_INIT_INO */
-#define SLOTS_MIN 4096u
+#define SLOTS_MORE 2048u
 #define SLOTS_MAX 65536u
 
 uint8_t hd_programs_call_class(int32_t nr) {
@@ -38,7 +38,7 @@ uint8_t hd_programs_call_class(int32_t nr) {
     return HD_CALL_NO_WAIT;
 }
 
-/* Twice the threads of the host: others begin while the watch lasts. */
+/* More than the threads of the host: others begin while the watch lasts. */
 static uint32_t slots_wanted(void) {
     unsigned long threads = 0;
     char line[128] = "";
@@ -48,11 +48,8 @@ static uint32_t slots_wanted(void) {
         threads = slash != NULL ? strtoul(slash + 1, NULL, 10) : 0;
         fclose(f);
     }
-    uint32_t wanted = SLOTS_MIN;
-    while (wanted < SLOTS_MAX && wanted < 2 * threads) {
-        wanted *= 2;
-    }
-    return wanted;
+    unsigned long wanted = threads + (threads < 2 * SLOTS_MORE ? SLOTS_MORE : threads / 2);
+    return wanted < SLOTS_MAX ? (uint32_t)wanted : SLOTS_MAX;
 }
 
 /* The namespace whose numbers this process's /proc has; 0: the initial one. */

@@ -16,9 +16,11 @@ int hd_slots_open(struct hd_slots *s, uint32_t count, int fd, int tids_fd, unsig
     *s = (struct hd_slots){.count = count, .tids_fd = tids_fd, .watched = watched};
     s->owner = calloc(count, sizeof *s->owner);
     s->bucket = calloc(count, sizeof *s->bucket);
+    s->idle_in = calloc(count, sizeof *s->idle_in);
     s->watched_count = calloc(HD_WATCHED_BITS, sizeof *s->watched_count);
     s->slot = hd_os_memory_take(mapped_bytes(count));
-    if (s->owner == NULL || s->bucket == NULL || s->watched_count == NULL || s->slot == NULL) {
+    if (s->owner == NULL || s->bucket == NULL || s->idle_in == NULL || s->watched_count == NULL ||
+        s->slot == NULL) {
         return -ENOMEM;
     }
     for (uint32_t i = count; i-- > 0;) {
@@ -32,6 +34,7 @@ void hd_slots_close(struct hd_slots *s) {
     hd_os_memory_give(s->slot, mapped_bytes(s->count));
     free(s->owner);
     free(s->bucket);
+    free(s->idle_in);
     free(s->watched_count);
     *s = (struct hd_slots){.count = 0};
 }
@@ -54,6 +57,9 @@ int hd_slots_add(struct hd_slots *s, pid_t pid, pid_t tid) {
     s->first_free = o->next;
     *o = (struct hd_slot_owner){.pid = pid, .tid = tid, .next = *bucket};
     *bucket = slot + 1;
+    s->taken++;
+    s->behind = slot < s->behind ? s->behind : slot + 1;
+    s->idle_in[slot] = 0;
     memset(&s->slot[slot], 0, sizeof s->slot[slot]);
     s->slot[slot].tid = (uint32_t)tid;
     return (int)slot;
@@ -90,4 +96,5 @@ void hd_slots_remove(struct hd_slots *s, uint32_t slot) {
     *link = o->next;
     *o = (struct hd_slot_owner){.next = s->first_free};
     s->first_free = slot + 1;
+    s->taken--;
 }

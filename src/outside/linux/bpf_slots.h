@@ -26,10 +26,13 @@ struct hd_slots {
     struct hd_slot *slot; /* mapped */
     struct hd_slot_owner *owner;
     uint32_t *bucket;            /* slot + 1 */
+    __u64 *idle_in;              /* `in` of a wait that was found to be the loop's own; 0: none */
     uint16_t *watched_count;     /* threads for each bit */
     unsigned long long *watched; /* the BPF programs' bits */
     uint32_t count, first_free;
-    int tids_fd; /* the BPF programs' table of numbers */
+    uint32_t taken;  /* how many are not free */
+    uint32_t behind; /* no slot from here on has been taken yet */
+    int tids_fd;     /* the BPF programs' table of numbers */
 };
 
 /* `fd`, `tids_fd`: the BPF maps of `count` slots. The caller must close *s also after an error. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "os/os.h"
 #include "outside/linux/perf_ring.h"
@@ -10,6 +11,8 @@
 #include "outside/linux/suspicion.h"
 
 #define BUCKETS 1024u
+#define FILES_OF_THREAD 2u
+#define THREADS_MAX 100000u
 
 struct hd_hook {
     struct hd_hook_events events;
@@ -18,8 +21,16 @@ struct hd_hook {
     int perf_fd;         /* keeps the kernel's events switched on; -1: not needed */
     bool in_step;        /* a thread that is no longer watched is freed when the step is over */
     struct hd_poll_thread *threads;
+    uint32_t count;
+    uint32_t most; /* threads: their files must leave some to others */
     struct hd_poll_thread *bucket[BUCKETS];
 };
+
+static uint32_t most_threads(void) {
+    struct rlimit files;
+    bool known = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < THREADS_MAX * FILES_OF_THREAD;
+    return known ? (uint32_t)files.rlim_cur / (2 * FILES_OF_THREAD) : THREADS_MAX;
+}
 
 int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
     struct hd_hook *h = calloc(1, sizeof *h);
@@ -29,6 +40,7 @@ int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events
     h->events = *events;
     h->long_ns = long_ns;
     h->perf_fd = -1;
+    h->most = most_threads();
     *hook = h;
     return 0;
 }
@@ -82,6 +94,7 @@ int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
     t->next = h->threads;
     t->chain = *bucket;
     h->threads = *bucket = t;
+    h->count++;
     return 0;
 }
 
@@ -92,6 +105,7 @@ static void sweep(struct hd_hook *h) {
             continue;
         }
         *at = t->next;
+        h->count--;
         hd_suspicion_end(t);
         hd_perf_switches_end(t);
         hd_poll_thread_close(t);
@@ -145,6 +159,23 @@ void hd_poll_hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wai
 void hd_poll_hook_read(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) {
     const struct hd_poll_thread *t = find(h, tid);
     *out = t != NULL ? t->turn.shown : (struct hd_hook_thread){.waits = true};
+}
+
+void hd_poll_hook_long_turns(struct hd_hook *h, uint64_t before_ns, void (*found)(void *arg, pid_t tid),
+                             void *arg) {
+    h->in_step = true;
+    for (const struct hd_poll_thread *t = h->threads; t != NULL; t = t->next) {
+        const struct hd_hook_thread *s = &t->turn.shown;
+        if (!t->unwatched && s->known && !s->waits && s->since_ns <= before_ns + s->earlier_ns) {
+            found(arg, t->tid);
+        }
+    }
+    h->in_step = false;
+    sweep(h);
+}
+
+uint32_t hd_poll_hook_free_places(const struct hd_hook *h) {
+    return h->count < h->most ? h->most - h->count : 0;
 }
 
 void hd_poll_hook_times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_wait_times *out) {

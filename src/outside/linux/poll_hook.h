@@ -18,6 +18,9 @@ int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid);
 void hd_poll_hook_unwatch(struct hd_hook *h, pid_t tid);
 void hd_poll_hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait_verdict verdict);
 void hd_poll_hook_read(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out);
+void hd_poll_hook_long_turns(struct hd_hook *h, uint64_t before_ns, void (*found)(void *arg, pid_t tid),
+                             void *arg);
+uint32_t hd_poll_hook_free_places(const struct hd_hook *h);
 void hd_poll_hook_times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_wait_times *out);
 void hd_poll_hook_suspect(struct hd_hook *h, pid_t tid, bool on);
 void hd_poll_hook_step(struct hd_hook *h, uint64_t now_ns);

@@ -2,10 +2,11 @@
 #include "outside/linux/poll_hook.h"
 #include "outside/linux/ways.h"
 
-#define SHARED                                                                                 \
-    .close = hd_poll_hook_close, .watch = hd_poll_hook_watch, .unwatch = hd_poll_hook_unwatch, \
-    .judge = hd_poll_hook_judge, .read = hd_poll_hook_read, .times = hd_poll_hook_times,       \
-    .suspect = hd_poll_hook_suspect, .step = hd_poll_hook_step, .descriptor = hd_poll_hook_descriptor
+#define SHARED                                                                                             \
+    .close = hd_poll_hook_close, .watch = hd_poll_hook_watch, .unwatch = hd_poll_hook_unwatch,             \
+    .judge = hd_poll_hook_judge, .read = hd_poll_hook_read, .long_turns = hd_poll_hook_long_turns,         \
+    .free_places = hd_poll_hook_free_places, .times = hd_poll_hook_times, .suspect = hd_poll_hook_suspect, \
+    .step = hd_poll_hook_step, .descriptor = hd_poll_hook_descriptor
 
 #define NEEDS "the program's own user and kernel.perf_event_paranoid <= 2, or root"
 

@@ -60,7 +60,7 @@ struct hd_slot {
     __u8 next;    /* the place of the next kind */
     __u8 free[6];
     struct hd_slot_kind kind[HD_SLOT_KINDS];
-};
+} __attribute__((aligned(64))); /* the hook scans the first members of all slots */
 
 enum hd_record_type {
     HD_RECORD_SIGHT,
