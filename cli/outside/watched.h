@@ -41,7 +41,7 @@ struct outside_process {
     uint64_t listed_ns;                  /* when its threads were listed */
     bool ended;                          /* the process is not there any more */
     bool replaced;                       /* the process runs another program now (exec) */
-    bool thread_ended;                   /* one of its threads has ended since the newest look */
+    bool thread_ended;                   /* a thread of the process has ended since the newest look */
     bool stopped;                        /* by a signal, at the newest look */
     struct watcher *watcher;
     struct live_process live;
