@@ -4,7 +4,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: build demo dashboard apple test test-all bench lint api format install uninstall clean
+.PHONY: build demo dashboard apple deb test test-all bench lint api format install uninstall clean
 
 build:
 	scripts/install-dependencies build
@@ -25,6 +25,11 @@ dashboard:
 apple:
 	scripts/install-dependencies apple
 	scripts/build-apple
+
+# Debian packages in build/packages, with the dashboard if make dashboard has built it.
+deb:
+	scripts/install-dependencies deb
+	scripts/build-packages
 
 # All but the slow ones: six minutes on two CPUs.
 test:

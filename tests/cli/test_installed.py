@@ -79,7 +79,7 @@ class Installed(unittest.TestCase):
         return done.stdout
 
     def test_the_command_finds_its_library(self):
-        self.assertTrue(os.path.exists(self.path("LIBDIR", "libhangdog-preload.so")))
+        self.assertTrue(os.path.exists(self.path("LIBDIR", "hangdog/libhangdog-preload.so")))
         done = subprocess.run([self.path("BINDIR", "hangdog"), "run", "--spool", "spool", "--", "true"], cwd=self.folder,
                               env=environment(), capture_output=True, text=True, timeout=60, check=True)
         self.assertRegex(done.stderr, r"\Ahangdog: true ran for .*no event loop")
