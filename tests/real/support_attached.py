@@ -105,11 +105,13 @@ class Subject:
     run_options = ()
     functions = {"cpu": "compute", "block": "block"}  # the own function of each stall
 
-    def __init__(self, watched=False):
+    def __init__(self, watched=False, traced=False):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="hangdog-test-"))
         self.spool = os.path.join(self.folder, "spool")
+        self.trace = os.path.join(self.folder, "calls")  # what strace writes
         self.head = [HANGDOG, "run", "--spool", self.spool, *self.run_options, "--"] if watched else []
-        self.watched = watched
+        self.head += ["strace", "-f", "-s", "1", "-o", self.trace] if traced else []
+        self.is_child = watched or traced
         self.process = None
         self.pid = 0
 
@@ -155,16 +157,12 @@ class Requests(Subject):
     """One of tests/real/attached: requests come by its standard input (requests.h)."""
 
     def __init__(self, name, argv, watched=False, tick_ms=TICK_MS, env=None, named=None, traced=False):
-        super().__init__(watched)
+        super().__init__(watched, traced)
         self.name = name
-        head, self.head = self.head, []
-        self.trace = os.path.join(self.folder, "calls")  # what strace writes
-        head += ["strace", "-f", "-s", "1", "-o", self.trace] if traced else []
-        self._popen([*head, *[str(tick_ms) if word == TICK else word for word in argv]], stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE, env=env)
+        self._popen([str(tick_ms) if word == TICK else word for word in argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
         self.output = []
         self._line()
-        if watched or named or traced:
+        if self.is_child or named:
             self.pid = self._child(named or os.path.basename(argv[0])[:15])
         else:
             self.pid = self.process.pid
@@ -201,8 +199,8 @@ class Redis(Subject):
     functions = {"cpu": "luaV_execute", "block": "debugCommand"}
     LOOP = "local n = 0 for i = 1, %d do n = n + i %% 7 end return n"
 
-    def __init__(self, watched=False):
-        super().__init__(watched)
+    def __init__(self, watched=False, traced=False):
+        super().__init__(watched, traced)
         self.port = free_port()
         self._popen(["/usr/bin/redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
                      "--enable-debug-command", "yes", "--slowlog-log-slower-than", "0", "--busy-reply-threshold", "60000"],
@@ -257,15 +255,15 @@ http {
 }
 """
 
-    def __init__(self, watched=False):
-        super().__init__(watched)
+    def __init__(self, watched=False, traced=False):
+        super().__init__(watched, traced)
         self.port = free_port()
         config = os.path.join(self.folder, "nginx.conf")
         with open(config, "w", encoding="utf-8") as file:
             file.write(self.CONFIG % {"folder": self.folder, "port": self.port, "user": "user root;" if os.geteuid() == 0 else ""})
         self._popen(["/usr/sbin/nginx", "-c", config], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         wait_until(lambda: self.get("/cpu?ms=1"), "nginx")
-        master = self._child("nginx") if watched else self.process.pid
+        master = self._child("nginx") if self.is_child else self.process.pid
         self.pid = wait_until(lambda: children_of(master), "nginx's worker")[0]
         self.stall("block", 1)
 
@@ -287,8 +285,8 @@ class Postmaster(Subject):
     RULE = "host all all 10.0.%d.%d/32 trust\n"
     WAITS = ("270", "23", "232", "281") if os.uname().machine == "x86_64" else ("72", "22")
 
-    def __init__(self, watched=False):
-        super().__init__(watched)
+    def __init__(self, watched=False, traced=False):
+        super().__init__(watched, traced)
         os.chmod(self.folder, 0o777)
         self.server = Postgres(self.head)
         self.process = self.server.process
@@ -321,6 +319,7 @@ class Postmaster(Subject):
         return Stall(kind, start, time.monotonic_ns() - start, False)
 
     def close(self):
+        os.kill(self.pid, signal.SIGQUIT)  # strace passes no signal on
         self.server.close()
         super().close()
 

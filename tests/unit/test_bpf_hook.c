@@ -279,6 +279,17 @@ static void a_first_sight_has_registers_and_stack(void **state) {
     assert_true(times.waited_ns >= 49 * HD_NS_PER_MS && times.first != 0 && times.ended_ns > times.first);
 }
 
+static void a_new_kind_leaves_the_wait_from_before_the_watch(void **state) {
+    (void)state;
+    watch_child(HD_WAIT_BUSY);
+    look_until(seen.sights > 0);
+    unsigned sights = seen.sights;
+    uint32_t first = seen.sight.kind;
+    send_byte('p');
+    look_until(seen.sights > sights);
+    assert_int_not_equal(seen.sight.kind, first);
+}
+
 static void assert_turn(const char *what) {
     print_message("%s: start %+lld us, end %+lld us, earlier %lld us\n", what,
                   (long long)difference_us(seen.turn.start_ns, shared->start_ns),
@@ -434,6 +445,7 @@ static int close_hook(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_first_sight_has_registers_and_stack, end),
+        cmocka_unit_test_teardown(a_new_kind_leaves_the_wait_from_before_the_watch, end),
         cmocka_unit_test_teardown(long_turns_are_exact, end),
         cmocka_unit_test_teardown(a_turn_is_seen_while_it_lasts, end),
         cmocka_unit_test_teardown(a_long_turn_is_found_among_all_threads, end),

@@ -95,6 +95,7 @@ static void seed(struct hd_slot *s, struct hd_slot_owner *o, const struct hd_pro
                                        .arg = has_object ? (uint32_t)call->args[0] : 0,
                                        .verdict = 1 << 2};
     s->order = 1;
+    s->next = 1; /* the next kind does not take the place of this one */
     s->blocks = 1;
     s->seeded = 1;
     s->in = o->begun_ns << 5 | 1;

@@ -19,7 +19,7 @@ sub block { select undef, undef, undef, $_[0] }
 sub on_input {
     sysread STDIN, my $line, 64;
     my ($kind, $ms) = split ' ', $line // '';
-    if (!defined $ms) {
+    if (!length($ms // '')) {
         syswrite STDOUT, "interrupted 0\n";
         EV::break();
         return;
