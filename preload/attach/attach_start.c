@@ -18,9 +18,6 @@
 #include "preload/attach/record_file.h"
 #include "watch/watching.h"
 
-#define SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
-#define LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
-
 /* ---- settings ------------------------------------------------------------------------------- */
 
 static void copy_string(char *to, size_t size, const char *from) {
@@ -49,8 +46,8 @@ static void fill_settings(const struct hd_record_options *o, struct hd_settings 
     out->reports_per_day = o->reports_per_day;
     out->reports_per_fingerprint = o->reports_per_fingerprint;
     out->outbox = hd_record_file_outbox();
-    out->sample_launch_ns = SAMPLE_LAUNCH_NS;
-    out->launch_known_ns = LAUNCH_KNOWN_NS;
+    out->sample_launch_ns = HD_SAMPLE_LAUNCH_NS;
+    out->launch_known_ns = HD_LAUNCH_KNOWN_NS;
     copy_string(out->app_name, sizeof out->app_name, o->app_name);
     copy_string(out->app_version, sizeof out->app_version, o->app_version);
     copy_string(out->environment, sizeof out->environment, o->environment);

@@ -14,9 +14,13 @@
 #include <time.h>
 
 #include "os/linux/syscall.h"
+#include "preload/interpose/real.h"
+#ifdef HD_LINKED /* libhangdog-waits.a */
+#include "preload/interpose/stand_ins.h"
+#else
 #include "preload/attach/attach_state.h"
 #include "preload/attach/named_threads.h"
-#include "preload/interpose/real.h"
+#endif
 #include "preload/waits/epoll_generation.h"
 #include "preload/waits/wait_table.h"
 

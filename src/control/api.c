@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "capture/watched_thread.h"
+#include "control/api.h"
 #include "control/instance.h"
 #include "control/ping.h"
 #include "control/settings.h"
@@ -134,17 +135,34 @@ static int settings_of(const hangdog_options *o, struct hd_settings *s) {
     return leads_elsewhere ? -EINVAL : default_spool(s);
 }
 
-int hangdog_start(const hangdog_options *options) {
+static int start(const hangdog_options *options, const struct hd_recogniser *recogniser,
+                 struct hd_run **out) {
     struct hd_settings settings;
-    struct hd_run *r;
     int rc = settings_of(options, &settings);
-    const struct hd_ports ports = {.fatal_marker = hd_fatal_marker_update, .live = hd_live_answer};
+    struct hd_ports ports = {.fatal_marker = hd_fatal_marker_update, .live = hd_live_answer};
+    if (recogniser != NULL) {
+        ports.recogniser = *recogniser;
+        settings.deferred = true;
+        settings.exec_mode = true; /* no runner waits for the end of this process */
+        settings.sample_launch_ns = HD_SAMPLE_LAUNCH_NS;
+        settings.launch_known_ns = HD_LAUNCH_KNOWN_NS;
+    }
     const char *runtime = hd_settings_environment("XDG_RUNTIME_DIR");
     runtime = runtime != NULL && runtime[0] == '/' ? runtime : "/dev/shm";
     if (strlen(runtime) < sizeof settings.runtime) {
         memcpy(settings.runtime, runtime, strlen(runtime) + 1);
     }
-    return rc != 0 ? rc : hd_instance_start(&settings, &ports, NULL, &r);
+    return rc != 0 ? rc : hd_instance_start(&settings, &ports, NULL, out);
+}
+
+int hangdog_start(const hangdog_options *options) {
+    struct hd_run *r;
+    return start(options, NULL, &r);
+}
+
+int hd_api_start(const hangdog_options *options, const struct hd_recogniser *recogniser,
+                 struct hd_run **out) {
+    return start(options, recogniser, out);
 }
 
 int hangdog_stop(void) {
@@ -170,6 +188,7 @@ hangdog_loop *hangdog_loop_watch(const char *name, uint64_t threshold_ns) {
     }
     struct hd_watch *w = hd_watch_add(r, name != NULL ? name : "loop", threshold_ns, HD_SINCE_LAUNCH);
     if (w != NULL) {
+        atomic_store_explicit(&w->loop.found.certain, true, memory_order_relaxed); /* the program marks it */
         hd_watch_wait_open(r, w);
     }
     return (hangdog_loop *)(void *)w;

@@ -23,6 +23,9 @@
  * If the first watch comes later, the time before it does not count as the program's launch. */
 #define HD_LAUNCH_KNOWN_NS (300 * HD_NS_PER_S)
 
+/* A launch of a loop that the recogniser has not found is sampled no longer than this. */
+#define HD_SAMPLE_LAUNCH_NS (60 * HD_NS_PER_S)
+
 struct hd_settings {
     /* control/instance_limits.c changes the next two members while Hangdog runs. */
     _Atomic uint64_t interval_ns; /* the time between samples */

@@ -37,6 +37,14 @@ class Sdl(ExampleCase):
         self.assertEqual("slow", hang["label"])
 
 
+class Waits(ExampleCase):
+    def test_a_library_without_a_hook(self):
+        self.need("libuv", "libuv1-dev")
+        reports = self.run_it(self.build("waits.c", "libuv", "hangdog-waits"))
+        self.assert_hang(reports, "handle")
+        self.assertEqual(["hang", "session"], sorted(report["kind"] for report in reports))
+
+
 class Asyncio(ExampleCase):
     EXAMPLE = os.path.join(SOURCE, "examples/asyncio_server.py")
 
