@@ -32,8 +32,10 @@ static struct hd_record_options settings_of(const struct agent_options *o) {
 }
 
 static bool open_watcher(struct agent *a, struct problem *why) {
-    struct watcher_options options = {
-        .settings = settings_of(a->options), .hook = a->options->hook, .events = agent_watcher_events};
+    struct watcher_options options = {.settings = settings_of(a->options),
+                                      .hook = a->options->hook,
+                                      .events = agent_watcher_events,
+                                      .now = &a->supervision->now};
     options.events.arg = a;
     a->watcher = watcher_create(&options, why);
     return a->watcher != NULL;
@@ -49,16 +51,12 @@ static void say(struct agent *a, const char *what) {
 }
 
 bool agent_start(struct agent *a, const struct agent_options *options, struct problem *why) {
-    const struct server_options server = {
-        .path = options->socket, .listen = options->metrics, .arg = a, .answer = agent_answer};
     const char *notify = getenv("NOTIFY_SOCKET");
-    *a = (struct agent){.options = options, .notify_fd = -1, .started_ns = hd_os_now_ns()};
+    a->options = options;
+    a->notify_fd = -1;
+    a->started_ns = hd_os_now_ns();
     if (!rules_read(options->rules, strcmp(options->rules, AGENT_RULES) == 0, &a->rules, why) ||
         !app_folder_make_spool(options->spool, why) || !open_watcher(a, why)) {
-        return false;
-    }
-    a->server = server_open(&server, why);
-    if (a->server == NULL) {
         return false;
     }
     a->notify_fd = notify != NULL ? hd_notify_open(notify) : -1;
@@ -113,10 +111,15 @@ static void look_at_processes(struct agent *a, uint64_t now_ns) {
         if (of == NULL) {
             return;
         }
+        if (supervision_leaves(a->supervision, of->pid, of->started_ns, now_ns)) {
+            continue;
+        }
+        working_for(&a->supervision->now, of->pid);
         if ((of->is == PROCESS_NEW || a->verdict == BUDGET_MORE) && process_waits(of->pid)) {
             add(a, of);
             added += of->is == PROCESS_WATCHED;
         }
+        working_for(&a->supervision->now, 0);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "agent/processes.h"
 #include "agent/rules.h"
 #include "agent/server.h"
+#include "agent/supervisor.h"
 #include "agent/totals.h"
 #include "cli/fleet/fleet.h"
 #include "cli/outside/origin.h"
@@ -43,7 +44,8 @@ struct agent {
     struct rules rules;
     struct totals totals;
     struct budget budget;
-    struct server *server;
+    struct server *server;                                   /* open before agent_start */
+    struct supervision *supervision;                         /* the same */
     uint64_t started_ns, scan_ns, look_ns, tick_ns, file_ns; /* of the next scan, looks, and so on */
     enum budget_verdict verdict;
     unsigned shed;    /* processes that are left out for the budget */
@@ -54,7 +56,7 @@ struct agent {
     int notify_fd;
 };
 
-/* False, and why. Fills *a; agent_stop empties it in either case. */
+/* False, and why. Fills *a, which has its server and supervision; agent_stop empties it in either case. */
 bool agent_start(struct agent *a, const struct agent_options *options, struct problem *why);
 /* Until a signal comes: `stop` ends it, `reload` reads the rules again. */
 void agent_run(struct agent *a, const volatile sig_atomic_t *stop, volatile sig_atomic_t *reload);

@@ -66,20 +66,34 @@ static bool is_percent(const char *text) {
     return end != text && *end == '\0' && value >= 0.001 && value <= 100;
 }
 
-static int watch(const struct agent_options *o) {
-    static struct agent agent;
+static struct agent agent;
+
+static int watch(void *arg) {
     struct problem why;
-    int error = rights_drop();
-    if (error != 0) {
-        return print_error("cannot drop the rights that are not needed: %s", strerror(error));
-    }
     take_signals();
-    bool started = agent_start(&agent, o, &why);
+    bool started = agent_start(&agent, arg, &why);
     if (started) {
         agent_run(&agent, &stop, &reload);
     }
     agent_stop(&agent);
     return started ? EXIT_SUCCESS : error_print(&why);
+}
+
+/* The socket outlives a second process that is replaced. */
+static int watch_supervised(struct agent_options *o) {
+    const struct server_options server = {
+        .path = o->socket, .listen = o->metrics, .arg = &agent, .answer = agent_answer};
+    struct problem why;
+    int error = rights_drop();
+    if (error != 0) {
+        return print_error("cannot drop the rights that are not needed: %s", strerror(error));
+    }
+    agent.supervision = supervision_create();
+    if (agent.supervision == NULL) {
+        return print_error("cannot start: out of memory");
+    }
+    agent.server = server_open(&server, &why);
+    return agent.server != NULL ? supervise(agent.supervision, watch, o) : error_print(&why);
 }
 
 int main(int argc, char **argv) {
@@ -106,5 +120,5 @@ int main(int argc, char **argv) {
     }
     o.socket = o.socket != NULL ? o.socket : socket_path(socket, sizeof socket);
     o.spool = o.spool != NULL ? o.spool : spool_path(spool, sizeof spool);
-    return watch(&o);
+    return watch_supervised(&o);
 }

@@ -6,6 +6,7 @@
 #define CLI_OUTSIDE_WATCHER_OPTIONS_H
 
 #include "cli/base/error.h"
+#include "cli/outside/working.h"
 #include "outside/hook.h"
 #include "record/record.h"
 
@@ -61,6 +62,7 @@ struct watcher_options {
     struct watcher_events events;
     struct hd_record *records; /* memory for the records of the first processes; NULL: the watcher's own */
     unsigned records_count;
+    working *now; /* for whom the watcher works, for a supervisor; NULL: there is none */
 };
 
 #endif

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -153,14 +154,14 @@ class Agent(unittest.TestCase):
         shutil.copy("/bin/dash", shell)
         (self.folder / "again").write_text('[ $1 -gt 2000 ] || exec "%s" "$0" $(($1 + 1))\n' % shell)
         (self.folder / "first").write_text(
-            "import os, select, sys\nfor i in range(400): select.select([], [], [], 0.01)\nos.execv(sys.argv[1], sys.argv[1:])\n")
+            "import os, select, sys\nwhile not os.path.exists(sys.argv[1] + '.seen'): select.select([], [], [], 0.01)\nos.execv(sys.argv[1], sys.argv[1:])\n")
 
         def cpu():
-            fields = pathlib.Path("/proc/%d/stat" % self.agent.pid).read_text().rsplit(")", 1)[1].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            return json.loads(self.get("status"))["cpu_ns"] / 1e9
 
         program = self.start([self.python, self.folder / "first", shell, self.folder / "again", "0"])
         wait_until(lambda: program.pid in self.seen(), "the program")
+        shell.with_name("python3.0.seen").touch()
         wait_until(lambda: os.readlink("/proc/%d/exe" % program.pid) == str(shell), "exec")
         begun, before = time.monotonic(), cpu()
         program.wait()
@@ -246,6 +247,30 @@ class Agent(unittest.TestCase):
         self.assertTrue(said)
         agent.terminate()
         self.assertEqual(0, agent.wait())
+
+    def test_a_disk_that_does_not_answer(self):
+        """A program lies on it. The agent leaves it out, and watches the others."""
+        behind, disk = self.folder / "behind", self.folder / "disk"
+        for folder in (behind, disk):
+            folder.mkdir()
+        shutil.copy("/usr/bin/python3", behind / "python3.0")
+        server = self.start([os.path.join(BUILD, "tests/programs/stallfs"), behind, disk], stderr=subprocess.DEVNULL)
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], check=False)
+        wait_until(lambda: os.path.ismount(disk) or server.poll() is not None, "the mount")
+        if not os.path.ismount(disk):
+            self.skipTest("no file system of a process's own can be mounted here (/dev/fuse, libfuse 3)")
+        program = self.start([disk / "python3.0", self.folder / "left"])
+        wait_until(lambda: program.pid in self.seen(), "the program")
+        server.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.send_signal, signal.SIGCONT)
+        wait_until(lambda: "leaves out python3.0[%d] for an hour: its files or its memory do not answer\n" % program.pid in self.log.read_text(), "its line")
+        wait_until(lambda: self.ours.pid in self.seen() and program.pid not in self.seen(), "the others")
+        self.stall(self.ours, 0)
+        self.assertNotIn(program.pid, self.seen())
+        self.assertIsNone(self.agent.poll())
+        server.send_signal(signal.SIGCONT)
+        program.terminate()
+        program.wait()
 
     def test_wrong_use(self):
         def run(*words):
