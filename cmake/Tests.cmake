@@ -63,7 +63,7 @@ endif()
 set(alone
   cli-agent cli-agent_unit cli-attach cli-fentry cli-pool_stall
   cli-cpu cli-dropped_rights cli-dump cli-exec cli-export cli-rights cli-run_screens cli-starved cli-systemd cli-thread
-  real-asyncio real-attach_attacks real-attach_programs real-attach_states real-attach_unnoticed real-collector real-display real-first_tries real-freezes real-life real-loops_made real-mixes real-no_loop real-pipes
+  real-asyncio real-attach_attacks real-attach_programs real-attach_states real-attach_unnoticed real-collector real-display real-first_tries real-freezes real-life real-loops real-loops_made real-mixes real-no_loop real-pipes
   real-programs real-python_versions real-silent real-toolkits
   scenario-eintr_alternating scenario-library_hangs scenario-library_kernel scenario-library_stacks scenario-loader_lock
   unit-bpf_hook unit-capture_mend unit-poll_hook)
@@ -74,7 +74,7 @@ set(slow_tests
   cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-pool_stall cli-previous cli-printed_report
   cli-readme cli-rights cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
   real-adapters real-asyncio real-attach_attacks real-attach_programs real-attach_states real-attach_unnoticed real-chromium_stacks real-clickhouse real-clickhouse_answers real-collector real-desktop real-dump_compared real-dump_peers real-first_tries real-freezes real-grouping real-identity real-javascript real-libc
-  real-life real-lookup real-loops_made real-macho_files real-mixes real-modules real-no_loop real-node real-postgres real-python_versions real-redis
+  real-life real-lookup real-loops real-loops_made real-macho_files real-mixes real-modules real-no_loop real-node real-postgres real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-unwind_truth real-waits_by
   scenario-eintr_alternating scenario-library_disk scenario-library_excluded scenario-library_loops
   scenario-library_meant scenario-library_states scenario-library_write)
@@ -279,6 +279,8 @@ foreach(source ${program_sources})
   target_link_libraries(program-${name} PRIVATE
     $<TARGET_NAME_IF_EXISTS:PkgConfig::fuse3> hd_macho hangdog-static m dl)
 endforeach()
+
+include(cmake/Loops.cmake)
 
 # What tests/recognition/record.py preloads into the programs that it records.
 if(TARGET hd_preload AND NOT HANGDOG_SANITIZER)

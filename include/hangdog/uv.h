@@ -48,19 +48,20 @@ static inline void hangdog_uv_idle(uv_idle_t *handle) {
 static inline void hangdog_uv_prepare(uv_prepare_t *handle) {
     hangdog_uv *watch = (hangdog_uv *)handle->data;
     struct pollfd backend = {uv_backend_fd(handle->loop), POLLIN, 0};
-    int timeout = uv_backend_timeout(handle->loop); /* 0 too if libuv has yet to add a descriptor */
-    if (watch->runs) {
-        uv_idle_start(&watch->idle, hangdog_uv_idle);
+    if (!watch->runs) { /* the mode is not known: libuv waits itself */
+        hangdog_before_wait(watch->loop);
+        return;
     }
-    if (timeout == 0 || (watch->runs && watch->mode == UV_RUN_NOWAIT)) {
+    /* The timeout is also 0 if libuv has yet to add a descriptor. */
+    int timeout = watch->mode == UV_RUN_NOWAIT ? 0 : uv_backend_timeout(handle->loop);
+    uv_idle_start(&watch->idle, hangdog_uv_idle);
+    if (timeout == 0) {
         hangdog_turn(watch->loop);
         return;
     }
     hangdog_before_wait(watch->loop);
-    if (watch->runs) { /* else the mode is not known, and libuv waits itself */
-        (void)poll(&backend, 1, timeout);
-        hangdog_after_wait(watch->loop);
-    }
+    (void)poll(&backend, 1, timeout);
+    hangdog_after_wait(watch->loop);
 }
 
 static inline void hangdog_uv_check(uv_check_t *handle) {

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+#
+# The table of docs/loops.md: a program for each loop, a run for each cell. tests/loops/loops.h says what the cases do.
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import typing
+
+from support_run import BUILD, HANGDOG, MS, PATIENCE, SOURCE, TOLERANCE_NS, environment, schema_errors
+
+CASES = ("io", "timer", "idle", "nested", "two", "quiet", "cost")
+NOT_POSSIBLE = 77
+
+
+class Loop(typing.NamedTuple):
+    name: str
+    program: str  # below build/tests/loops, or a script of tests/loops
+    header: str
+    hook: str
+    package: str = ""  # what the program needs in order to be built
+    lies: tuple = ()  # cases in which the hook sees nothing: the textbook's
+    display: bool = False
+
+
+LOOPS = (
+    Loop("hand-written `epoll`", "epoll", "epoll.h", "the wait is called between two marks"),
+    Loop("GLib", "glib", "glib.h", "the context's poll function", "libglib2.0-dev"),
+    Loop("GTK 3", "gtk3", "glib.h", "the same, on the default context", "libgtk-3-dev", display=True),
+    Loop("GTK 4", "gtk4", "glib.h", "the same", "libgtk-4-dev", display=True),
+    Loop("libuv", "uv", "uv.h", "a prepare handle that waits in libuv's place", "libuv1-dev"),
+    Loop("libuv, textbook", "uv-textbook", "uv.h, but `uv_run()`", "prepare and check handles", "libuv1-dev", lies=("io",)),
+    Loop("libevent 2.1", "libevent", "libevent.h", "the backend's function that waits", "libevent-dev"),
+    Loop("libev", "ev", "ev.h", "prepare and check watchers, last and first by priority", "libev-dev"),
+    Loop("sd-event", "sd_event", "sd_event.h", "the loop's three steps, called one by one", "libsystemd-dev"),
+)
+
+
+class NotHere(Exception):
+    """The program was not built, or has no display."""
+
+
+class Cell(typing.NamedTuple):
+    text: str
+    faults: list
+    reason: str = ""  # why the case is not possible
+
+
+def command_of(loop, case, spool):
+    program = os.path.join(BUILD, "tests/loops", loop.program)
+    if loop.program.endswith(".py"):
+        return ["/usr/bin/python3", os.path.join(SOURCE, "tests/loops", loop.program), case, spool]
+    if not os.path.exists(program):
+        raise NotHere("%s is not built; try: apt-get install %s" % (program, loop.package))
+    return [program, case, spool]
+
+
+def hangs_of(spool):
+    """The reports of hangs, with functions, oldest first. What the machine's load made is left out."""
+    reports = []
+    for name in sorted(os.listdir(spool)):
+        if name.endswith(".json"):
+            shown = subprocess.run([HANGDOG, "show", "--json", os.path.join(spool, name)], env=environment(), check=True, capture_output=True,
+                                   text=True, timeout=PATIENCE)
+            report = json.loads(shown.stdout)
+            if report["kind"] not in ("session", "launch") and report["cause"]["kind"] != "starved":
+                reports.append(report)
+    return reports
+
+
+def ms(nanoseconds):
+    return "%.0f ms" % (nanoseconds / MS)
+
+
+def faults_of(report, truth_ns):
+    """Whether a report shows the block, and shows it truly."""
+    names = [frame.get("function") or "" for frame in report["hot_stack"]["frames"]]
+    if not any("block" in name for name in names):
+        yield "blames %s" % names
+    if not 0 <= report["duration_ns"] - truth_ns <= TOLERANCE_NS:
+        yield "has %s of %s" % (ms(report["duration_ns"]), ms(truth_ns))
+    yield from schema_errors(report)
+
+
+def hang_cell(loop, case, reports, truths):
+    if case in loop.lies:
+        return Cell("**not seen**" if not reports else "seen", ["a report"] if reports else [])
+    names = sorted(report["loop"]["name"] for report in reports)
+    expected = ["main", "second"] if case == "two" else ["main"]
+    faults = [] if names == expected else ["reports of %s" % names]
+    for report, truth_ns in zip(reports, truths):
+        faults += faults_of(report, truth_ns)
+    return Cell(", ".join(ms(report["duration_ns"]) for report in reports), faults)
+
+
+def cost_cell(output):
+    watched, plain = (int(word) for word in output.split())
+    return Cell("%+.2f of %.2f µs" % ((watched - plain) / 1000, plain / 1000), [])
+
+
+def run_case(loop, case, env=None):
+    """The cell of one loop and one case."""
+    if loop.display and not env:
+        raise NotHere("no X server; try: apt-get install xvfb")
+    spool = tempfile.mkdtemp(prefix="hangdog-test-")
+    try:
+        done = subprocess.run(command_of(loop, case, spool), env=environment(env), capture_output=True, text=True, timeout=PATIENCE, check=False)
+        if done.returncode == NOT_POSSIBLE:
+            return Cell("–", [], done.stdout.strip())
+        if done.returncode != 0:
+            return Cell("", ["status %d: %s" % (done.returncode, done.stderr)])
+        if case == "quiet":
+            return Cell(done.stdout.strip(), [] if done.stdout == "0\n" and not hangs_of(spool) else ["wakes, or a report"])
+        return cost_cell(done.stdout) if case == "cost" else hang_cell(
+            loop, case, hangs_of(spool), [int(line) for line in done.stdout.split()])
+    finally:
+        shutil.rmtree(spool, True)
+
+
+def run_row(loop, env=None):
+    """{case: its cell} of one loop, one after the other."""
+    return {case: run_case(loop, case, env) for case in CASES}
