@@ -33,7 +33,7 @@ static const struct command_option attach_options[] = {
      .letter = 'w',
      .kind = OPTION_FLAG,
      TO(wait),
-     .help = "wait for a NAME to start, and to start again when it ends",
+     .help = "wait for a NAME: for its start, and each restart",
      .more = "A restart of a service does not end the watch. Ctrl-C or SIGTERM does."},
     {.name = "follow",
      .letter = 'f',
@@ -93,7 +93,6 @@ const struct command command_attach = {
     .usage = "[OPTIONS] PID|NAME...",
     .example = {{"attach 4711", "a server that hangs now and then"},
                 {"attach nginx", "all processes of that name"},
-                {"attach --wait redis-server", "also after it restarts"},
                 {"attach -u web.service -t 100ms", "those of a unit; short hangs too"}},
     .description =
         "The processes need no preparation and no restart. They are not stopped, not signalled and not traced, and "

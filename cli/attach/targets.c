@@ -15,6 +15,7 @@
 #include "cli/base/proc.h"
 #include "cli/base/suggestion.h"
 #include "cli/live/process.h"
+#include "cli/reporter/json_file.h"
 #include "os/linux/proc_files.h"
 
 #define LOOKS 5
@@ -60,6 +61,7 @@ static int find_names(struct targets *t, struct problem *why) {
         }
         enum process_match kind = process_find_kind(*word, &attach_command, why);
         if (kind == PROCESS_IS_OTHER && !t->options->wait) {
+            json_file_suggest(why, t->options->run.json, attach_command.name, *word);
             return -1;
         }
         t->scripts |= kind != PROCESS_IS_PROGRAM;

@@ -66,7 +66,7 @@ static const struct command_option list_options[] = {
      TO(read.cause),
      .value = "CAUSE",
      .words = REPORT_WORDS_CAUSES,
-     .help = "of this cause: cpu, lock, disk, network, sleep, child ..."},
+     .help = "of this cause: cpu, lock, disk, network, sleep ..."},
     {.name = "kind",
      .kind = OPTION_TEXT,
      TO(read.kind),

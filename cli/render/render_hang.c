@@ -230,20 +230,25 @@ static bool has_scripts(const json_t *report) {
     return false;
 }
 
+/* "runtime "; empty in a terminal that is too narrow for it. */
+static const char *kind_of_hidden(const struct page *p) {
+    const char *kind = has_scripts(p->report) ? "interpreter and library " : "runtime ";
+    int used = name_width("  ( frames hidden; --all-frames)") + 3 + name_width(kind);
+    return p->options->width == 0 || used <= p->options->width ? kind : "";
+}
+
 void render_hidden(const struct page *p, size_t hidden, const char *end) {
     if (hidden != 0) {
-        fprintf(p->out, "(%zu %s frame%s hidden; --all-frames)%s", hidden,
-                has_scripts(p->report) ? "interpreter and library" : "runtime",
+        fprintf(p->out, "(%zu %sframe%s hidden; --all-frames)%s", hidden, kind_of_hidden(p),
                 cli_plural((int64_t)hidden, "", "s"), end);
     }
 }
 
 static int hidden_width(const struct page *p, size_t hidden) {
     char digits[24];
-    const char *kind = has_scripts(p->report) ? "interpreter and library" : "runtime";
     return hidden == 0 ? 0
-                       : snprintf(digits, sizeof digits, "%zu", hidden) + name_width(kind) +
-                             name_width("( frames hidden; --all-frames)") - (hidden == 1) + 1;
+                       : snprintf(digits, sizeof digits, "%zu", hidden) + name_width(kind_of_hidden(p)) +
+                             name_width("( frames hidden; --all-frames)") - (hidden == 1);
 }
 
 /* "more: hangdog show a7ac1f". NULL: no memory. */

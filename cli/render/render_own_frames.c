@@ -19,6 +19,7 @@ enum {
     NAME_MIN = 14,
     NAME_MAX = 40,
     PLACE_MIN = 10,
+    TAIL_MIN = 12,
     MARGIN = 4
 };
 #define SHARE_OF_PART 0.1 /* of a callee's time: a smaller part is not worth a word */
@@ -230,22 +231,68 @@ static void put_line(const struct page *p, const struct line *line, bool first, 
     fputc('\n', p->out);
 }
 
+/* In a narrow terminal what does not fit has a line of its own. */
+static void put_narrow(const struct page *p, const struct line *line, bool first) {
+    const char *const parts[] = {line->name, line->place, line->tail};
+    int column = MARGIN;
+    fputs(first ? "  > " : "    ", p->out);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        int w = width_or_0(parts[i]);
+        if (w > 0 && i > 0) {
+            bool fits = column + 2 + w <= p->options->width;
+            fputs(fits ? "  " : "\n      ", p->out);
+            column = fits ? column + 2 : MARGIN + 2;
+        }
+        bool bold = first && i == 0;
+        fputs(bold ? p->style.bold : "", p->out);
+        sanitize_print(p->out, parts[i]);
+        fputs(bold ? p->style.end : "", p->out);
+        column += w;
+    }
+    fputc('\n', p->out);
+}
+
+static int greater(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* Sets each tail, of at most `width` columns where that is possible. The columns of the longest one. */
+static int set_tails(const struct page *p, const json_t *frames, struct lines *l, int width) {
+    int longest = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->line[i].tail);
+        l->line[i].tail = tail_of(p, frames, l, i, width);
+        longest = greater(longest, width_or_0(l->line[i].tail));
+    }
+    return longest;
+}
+
 void render_own_frames(const struct page *p, const json_t *frames, size_t *hidden) {
     struct lines l = {0};
-    int name = NAME_MIN, place = PLACE_MIN, width = p->options->width;
+    int name = NAME_MIN, place = PLACE_MIN, width = p->options->width, name_max = NAME_MAX;
+    if (width > 0 && width < NAME_MAX + MARGIN) {
+        name_max = greater(NAME_MIN, width - MARGIN);
+    }
     choose(p, frames, &l);
     for (size_t i = 0; i < l.count; i++) {
-        l.line[i].name = render_name(p, l.line[i].frame, width > 0 ? NAME_MAX : 0);
+        l.line[i].name = render_name(p, l.line[i].frame, width > 0 ? name_max : 0);
         l.line[i].place = place_of(p, l.line[i].frame);
         int w = width_or_0(l.line[i].name);
-        name = w > name && w <= NAME_MAX ? w : name;
-        w = width_or_0(l.line[i].place);
-        place = w > place ? w : place;
+        name = w > name && w <= name_max ? w : name;
+        place = greater(place, width_or_0(l.line[i].place));
+    }
+    int before = MARGIN + name + 2 + place + 2;
+    int tail = set_tails(p, frames, &l, width > 0 ? greater(TAIL_MIN, width - before) : 0);
+    bool narrow = width > 0 && tail > 0 && before + tail > width;
+    if (narrow) {
+        set_tails(p, frames, &l, greater(TAIL_MIN, width - MARGIN - 2));
     }
     for (size_t i = 0; i < l.count; i++) {
-        int left = width > 0 ? width - MARGIN - name - 2 - place - 2 : 0;
-        l.line[i].tail = tail_of(p, frames, &l, i, width > 0 && left < 12 ? 12 : left);
-        put_line(p, &l.line[i], i == 0, name, place);
+        if (narrow) {
+            put_narrow(p, &l.line[i], i == 0);
+        } else {
+            put_line(p, &l.line[i], i == 0, name, place);
+        }
         free(l.line[i].name);
         free(l.line[i].place);
         free(l.line[i].tail);

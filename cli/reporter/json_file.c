@@ -10,8 +10,10 @@
 #include "cli/base/message.h"
 #include "cli/base/output.h"
 #include "cli/base/sanitize.h"
+#include "cli/base/shell_quote.h"
 
 #define MODE 0666 /* the user's umask decides */
+#define WORD_BYTES 1024
 
 bool json_file_open(const char *path, int *fd, struct problem *why) {
     *fd = -1;
@@ -23,6 +25,14 @@ bool json_file_open(const char *path, int *fd, struct problem *why) {
         error_set(why, "cannot open '%.500s': %s", path, strerror(errno));
     }
     return *fd >= 0;
+}
+
+void json_file_suggest(struct problem *why, const char *json, const char *verb, const char *word) {
+    char quoted[WORD_BYTES];
+    if (json != NULL && json[0] == '\0') {
+        quote_word(quoted, sizeof quoted, word);
+        error_try(why, "%.500s %s --json=%s ...", shell_own_command(), verb, quoted);
+    }
 }
 
 static int write_line(int fd, const json_t *report) {

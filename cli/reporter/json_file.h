@@ -15,6 +15,10 @@
  * the file cannot be opened. */
 bool json_file_open(const char *path, int *fd, struct problem *why);
 
+/* `word` is no program. After --json without a file it may be the file: adds the command that says so.
+ * `json`: the value of the option, or NULL. */
+void json_file_suggest(struct problem *why, const char *json, const char *verb, const char *word);
+
 /* After an error it only counts: a line behind a torn one would be lost with it. */
 void json_file_add(struct printer *r, const json_t *report);
 

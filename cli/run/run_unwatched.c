@@ -9,6 +9,7 @@
 #include "cli/base/message.h"
 #include "cli/base/shell_quote.h"
 #include "cli/base/signal_state.h"
+#include "cli/reporter/json_file.h"
 #include "cli/run/program_check.h"
 
 #define WORD_BYTES 1024
@@ -30,6 +31,8 @@ int run_not_started(const struct run_options *o, int rc) {
                                                                 : strerror(-rc));
     if (rc == -ENOENT && by_name && access(program, X_OK) == 0) {
         error_try(&why, "%s run ./%s", shell_own_command(), word);
+    } else if (rc == -ENOENT) {
+        json_file_suggest(&why, o->json, "run", program);
     } else if (rc == -EACCES && program_begins_as_one(program)) {
         error_try(&why, "chmod +x %s", word);
     }

@@ -254,6 +254,7 @@ class Attach(unittest.TestCase):
                 ([2 ** 31 - 2], 1, "cannot attach to process 2147483646: there is no such process"),
                 ([0], 1, "cannot attach to process 0: there is no such process"),
                 ([""], 1, "cannot attach to '': no process has that name"),
+                (["--json", "no such", "1"], 1, "attach --json='no such' ..."),
                 (["no-such-program"], 1, "cannot attach to 'no-such-program': no process has that name"),
                 (["--user", "rooot"], 1, "there is no user 'rooot'; did you mean 'root'?"),
                 (["--unit", "no-such"], 1, "no process of this host is in it; try: systemctl status no-such.service"),
