@@ -15,6 +15,7 @@
 #include "os/os.h"
 
 #define SCAN_NS HD_NS_PER_S
+#define SCAN_EARLY_NS (250 * HD_NS_PER_MS) /* a scan reads all of /proc */
 #define UPDATE_NS HD_NS_PER_S
 
 /* ---- what happens in the watcher -------------------------------------------------------------- */
@@ -130,7 +131,8 @@ static void process_began(void *arg, pid_t pid, pid_t parent) {
     if (w->options->run.follow || pid == parent) {
         add(w, pid, false);
     } else {
-        w->scan_due_ns = 0; /* a rule may name it */
+        w->scan_early =
+            !attach_options_is_group(w->options); /* the child may have a name that the user gave */
     }
 }
 
@@ -229,7 +231,12 @@ int attach_watch_start(struct attach_watch *w, struct problem *why) {
 
 void attach_watch_step(struct attach_watch *w, uint64_t now_ns) {
     watcher_step(w->watcher);
+    if (w->scan_early && w->scan_due_ns > w->scanned_ns + SCAN_EARLY_NS) {
+        w->scan_due_ns = w->scanned_ns + SCAN_EARLY_NS;
+    }
     if (now_ns >= w->scan_due_ns) {
+        w->scan_early = false;
+        w->scanned_ns = now_ns;
         w->scan_due_ns = now_ns + SCAN_NS;
         if (targets_may_grow(&w->targets)) {
             targets_scan(&w->targets);

@@ -22,7 +22,8 @@ struct attach_watch {
     bool adding;                  /* `refusal` is wanted */
     bool waits;                   /* of --wait: no process is watched, and the user knows */
     struct problem refusal;       /* why `choose` did not want the process */
-    uint64_t scan_due_ns, update_due_ns;
+    uint64_t scan_due_ns, scanned_ns, update_due_ns;
+    bool scan_early; /* a watched process has started another one */
 };
 
 /* Opens the best way, and adds all processes that are there. 0; -1 and why: none is watched. */

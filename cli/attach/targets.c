@@ -151,11 +151,12 @@ static bool is_own(int pid) {
     return pid == getppid() || is_hangdog(pid);
 }
 
-static bool is_meant(const struct targets *t, int pid) {
+/* `young`: the process is new. Most new ones end soon, so a group finds it by the next scan. */
+static bool is_meant(const struct targets *t, int pid, bool young) {
     const struct attach_options *o = t->options;
-    bool meant = o->all || (o->user != NULL && (uid_t)proc_number(pid, "Uid:", 10) == t->uid) ||
-                 (o->unit != NULL && is_in_unit(pid, t->unit)) || has_name(t, pid);
-    return meant && !is_own(pid) && !process_is_of_kernel(pid);
+    bool group = o->all || (o->user != NULL && (uid_t)proc_number(pid, "Uid:", 10) == t->uid) ||
+                 (o->unit != NULL && is_in_unit(pid, t->unit));
+    return ((group && !young) || has_name(t, pid)) && !is_own(pid) && !process_is_of_kernel(pid);
 }
 
 /* ---- scans ------------------------------------------------------------------------------------ */
@@ -199,7 +200,7 @@ static struct target_seen *list_all(size_t *count) {
 static void look(struct targets *t, struct target_seen *s) {
     if (s->looks < LOOKS) {
         s->looks = t->started ? s->looks + 1 : LOOKS;
-        if (is_meant(t, s->pid)) {
+        if (is_meant(t, s->pid, t->started && s->looks == 1)) {
             s->looks = LOOKS;
             t->found(t->arg, s->pid, false);
         }

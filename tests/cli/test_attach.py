@@ -156,6 +156,22 @@ class Attach(unittest.TestCase):
         self.assertEqual("___id____", next(r["app"]["name"] for r in self.reports() if r["app"]["pid"] == server.pid))
         self.assertIn("___id____", os.listdir(os.path.join(self.folder, "spool")))
 
+    @unittest.skipIf(os.geteuid() != 0, "only root starts programs of another user")
+    def test_a_group_has_no_processes_that_end_soon(self):
+        """A build starts many of them. The shell is watched, and so is its last child."""
+        shell = self.start(["/bin/sh", "-c", "read go; for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.2; done; sleep 60; :"], user=61234,
+                           group=61234, extra_groups=[])
+        attached = self.attach("--user", "61234")
+        wait_until(lambda: os.path.exists(os.path.join(self.folder, "spool")), "the spool", PATIENCE)
+        time.sleep(0.3)
+        shell.stdin.write("go\n")
+        shell.stdin.flush()
+        time.sleep(5)
+        out, err, _ = self.finish(attached)
+        found = re.search(r"watched (\d+) processes", out + err)
+        self.assertIsNotNone(found, out + err)
+        self.assertLessEqual(int(found[1]), 6)
+
     def test_a_name_means_all_that_have_it_now_and_later(self):
         first = self.server()
         other = self.server("other.py")
