@@ -12,11 +12,10 @@ Pod::Spec.new do |s|
   s.source = { git: 'https://hangdog.example.org/hangdog.git', tag: s.version.to_s }
   s.osx.deployment_target = '12.0'
   s.ios.deployment_target = '15.0'
-  s.source_files = 'src/**/*.{c,h}', 'include/hangdog/*.h'
+  s.source_files = 'src/**/*.{c,h}', 'include/hangdog/{hangdog,apple,cfrunloop,main_queue}.h'
   s.preserve_paths = 'src/base/words.def' # a header includes it; Xcode knows no such file
-  s.exclude_files = 'src/*/linux/**/*', 'src/*/elf/**/*', 'src/recognise/**/*', 'src/outside/**/*', 'src/trace/**/*', 'include/hangdog/trace.h',
-                    'include/hangdog/hangdog_stub.h'
-  s.public_header_files = 'include/hangdog/*.h'
+  s.exclude_files = 'src/*/linux/**/*', 'src/*/elf/**/*', 'src/recognise/**/*', 'src/outside/**/*', 'src/trace/**/*'
+  s.public_header_files = 'include/hangdog/{hangdog,apple,cfrunloop,main_queue}.h'
   s.header_mappings_dir = 'include'
   s.resource_bundles = { 'Hangdog' => ['src/PrivacyInfo.xcprivacy'] }
   s.pod_target_xcconfig = {

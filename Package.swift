@@ -19,8 +19,8 @@ let withoutLinux = [
 // SwiftPM warns of files that it has no rule for.
 let otherFiles = [
     "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "Hangdog.podspec", "LICENSE",
-    "Makefile", "README.md", "agent", "bench", "cli", "cmake", "collector", "docs", "labels", "namer", "preload", "scripts",
-    "symbolizer", "tests", "uploader", "web",
+    "Makefile", "README.md", "agent", "bench", "cli", "cmake", "collector", "docs", "examples", "labels", "namer", "packaging", "preload",
+    "python", "scripts", "symbolizer", "tests", "uploader", "web",
     "src/allowed-includes.txt", "src/allowed-symbols-apple.txt", "src/allowed-symbols.txt",
     "src/base/words.def", "src/libhangdog-trace.map", "src/libhangdog.map", "src/private-names-apple.txt",
 ] + sourceFolders.map { "\($0)/README.md" }

@@ -112,7 +112,7 @@ class Packages(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(SOURCE, path)), path)
         found = {os.path.relpath(os.path.join(top, name), SOURCE)
                  for folder in folders for top, _, names in os.walk(os.path.join(SOURCE, folder)) for name in names}
-        compiled = {path for path in found if not path.endswith(".h") and path not in out and not path.startswith(tuple(folder + "/" for folder in out))}
+        compiled = {path for path in found if not path.endswith((".h", ".hpp")) and path not in out and not path.startswith(tuple(folder + "/" for folder in out))}
         self.assertEqual(compiled, sources_of_cmake())
         resources = re.findall(r'\.copy\("([^"]+)"\)', text)
         self.assertEqual(resources, ["src/PrivacyInfo.xcprivacy"])
@@ -124,7 +124,7 @@ class Packages(unittest.TestCase):
         files = subprocess.run(["git", "-C", SOURCE, "ls-files"], text=True, capture_output=True, check=False).stdout.split("\n")
         out = swift_list("withoutLinux") + swift_list("otherFiles") + swift_list("sourceFolders")
         ruled = ("Package.swift", "src/PrivacyInfo.xcprivacy", "include/module.modulemap")
-        left = [path for path in files if path and not path.startswith(".") and not path.endswith(".h") and path not in (*ruled, *out)
+        left = [path for path in files if path and not path.startswith(".") and not path.endswith((".h", ".hpp")) and path not in (*ruled, *out)
                 and not path.startswith(tuple(folder + "/" for folder in out))]
         self.assertEqual(left, [])
 
@@ -151,6 +151,8 @@ class Packages(unittest.TestCase):
     def test_the_module_map_has_headers_that_are_there(self):
         headers = re.findall(r'header "([^"]+)"', read("include/module.modulemap"))
         self.assertIn("hangdog/hangdog.h", headers)
+        pod = re.search(r"public_header_files = 'include/hangdog/\{(.*)\}\.h'", read("Hangdog.podspec")).group(1)
+        self.assertEqual(headers, ["hangdog/%s.h" % name for name in pod.split(",")])
         for header in headers:
             self.assertTrue(os.path.exists(os.path.join(SOURCE, "include", header)), header)
 
@@ -173,7 +175,7 @@ class Xcframework(unittest.TestCase):
     def check_import(self, headers):
         """The module is found, and its map is not where another library has one: Xcode copies the headers of all into one folder."""
         self.assertEqual(os.listdir(headers), ["hangdog"])
-        self.assertNotIn("trace.h", os.listdir(os.path.join(headers, "hangdog")))
+        self.assertFalse({"trace.h", "uv.h"} & set(os.listdir(os.path.join(headers, "hangdog"))))
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["clang-14", "-target", "arm64-apple-macos12.0", "-isysroot", SDK, "-fmodules", f"-fmodules-cache-path={folder}",
                             "-I", headers, "-I", os.path.join(SOURCE, "tests/support/corefoundation"), "-x", "objective-c", "-Werror",

@@ -17,6 +17,11 @@
 #define NOT_POSSIBLE 77
 #define TURNS 20000
 #define ROUNDS 7
+#ifdef TEXTBOOK
+#define PATIENCE 100 /* of 10 ms: no report comes */
+#else
+#define PATIENCE 3000
+#endif
 
 static unsigned hangs; /* that the case makes */
 
@@ -288,7 +293,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     run_case(argv[1]);
-    for (unsigned i = 0; i < 3000 && hangdog_stats(&totals) == 0 && totals.reports_written < hangs; i++) {
+    for (unsigned i = 0; i < PATIENCE && hangdog_stats(&totals) == 0 && totals.reports_written < hangs; i++) {
         sleep_ms(10); /* a stop on a busy machine may leave a report unfinished */
     }
     return hangdog_stop() == 0 ? 0 : 1;

@@ -1,10 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""The examples of the loops in C: built as people build them, each reports its slow request."""
+"""The examples of the loops in C: built as people build them, each reports its slow request, or click."""
 
+import contextlib
+import ctypes
+import ctypes.util
+import json
+import os
+import shutil
 import subprocess
+import tempfile
 
 from support_examples import ExampleCase
-from support_run import main
+from support_run import HANGDOG, environment, main, wait_until
+from support_x_server import x_server
+
+
+def click(display, x, y):
+    """Clicks on that screen, as a user does."""
+    x11, xtst = ctypes.CDLL("libX11.so.6"), ctypes.CDLL("libXtst.so.6")
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    opened = ctypes.c_void_p(x11.XOpenDisplay(display.encode()))
+    xtst.XTestFakeMotionEvent(opened, 0, x, y, 0)
+    for pressed in (1, 0):
+        xtst.XTestFakeButtonEvent(opened, 1, pressed, 0)
+    x11.XSync(opened, 0)
+    x11.XCloseDisplay(opened)
 
 
 class Adapters(ExampleCase):
@@ -38,6 +58,39 @@ class Adapters(ExampleCase):
 
     def test_epoll(self):
         self.check("epoll")
+
+    def complete(self, spool):
+        """The report of the hang, once it is complete."""
+        done = subprocess.run([HANGDOG, "show", "latest", "--json", "--spool", spool], env=environment(), capture_output=True, text=True,
+                              check=False)
+        return [json.loads(done.stdout)] if done.returncode == 0 and json.loads(done.stdout)["complete"] else []
+
+    def hang_after_clicks(self, spool, display):
+        for _ in range(20):  # in vain while the window is not there
+            click(display, 10, 10)
+            with contextlib.suppress(AssertionError):
+                return wait_until(lambda: self.complete(spool), "the report", 5)
+        return []
+
+    def check_gtk(self, module, package):
+        self.need(module, package)
+        if not shutil.which("Xvfb") or not ctypes.util.find_library("Xtst"):
+            self.skipTest("no X server or no clicks; try: apt-get install xvfb libxtst6")
+        state = tempfile.mkdtemp(dir=self.folder)
+        with x_server() as display:
+            env = environment({"XDG_STATE_HOME": state, **display})
+            with subprocess.Popen([self.build("gtk.c", "hangdog", module)], env=env, stderr=subprocess.DEVNULL) as program:
+                try:
+                    reports = self.hang_after_clicks(state + "/hangdog/gtk", display["DISPLAY"])
+                finally:
+                    program.terminate()
+        self.assert_hang(reports, "load")
+
+    def test_gtk3(self):
+        self.check_gtk("gtk+-3.0", "libgtk-3-dev")
+
+    def test_gtk4(self):
+        self.check_gtk("gtk4", "libgtk-4-dev")
 
 
 if __name__ == "__main__":
