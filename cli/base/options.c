@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/commit.h"
 #include "cli/base/duration.h"
 #include "cli/base/error.h"
 #include "cli/base/help.h"
@@ -307,7 +308,9 @@ static bool help_or_version(const struct command *c, int *status) {
         help_print(stdout, c);
         *status = error_check_stdout("the help");
     } else if (common.version) {
-        puts("hangdog " HANGDOG_VERSION);
+        bool known = build_commit != NULL && build_commit[0] != '\0';
+        printf("hangdog " HANGDOG_VERSION "%s%s%s\n", known ? " (" : "", known ? build_commit : "",
+               known ? ")" : "");
         *status = error_check_stdout("the version");
     }
     return common.help || common.version;

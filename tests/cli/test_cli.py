@@ -72,7 +72,7 @@ class Command(unittest.TestCase):
 class Help(Command):
     def test_version_and_help_are_no_errors(self):
         for arguments in (["--version"], ["-V"], ["list", "-V"]):
-            self.assertRegex(run(*arguments).stdout, r"\Ahangdog \d+\.\d+\.\d+\n\Z")
+            self.assertRegex(run(*arguments).stdout, r"\Ahangdog \d+\.\d+\.\d+( \([0-9a-f]{7,}(-dirty)?\))?\n\Z")
         for arguments in (["--help"], ["help"], ["-h"], *([word, name] for word in ["help"] for name in COMMANDS),
                           *([name, word] for word in ["--help", "-h"] for name in COMMANDS)):
             done = run(*arguments)
