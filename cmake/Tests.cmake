@@ -195,13 +195,14 @@ add_library(hd_test_support STATIC ${support_sources})
 target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src ${apple_stand_ins})
 target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka PkgConfig::libunwind)
 
+# Their code or registers are those of x86-64.
+set(of_x86_64 capture_mend capture_short unwind_expression)
+
 # Not under an emulator. To the kernel each thread there is the emulator: its calls, its registers, its memory.
-set(not_emulated capture_alt_stack capture_frozen capture_mend capture_method capture_refused capture_short capture_signalled capture_unanswered
+set(not_emulated capture_alt_stack capture_frozen capture_method capture_refused capture_signalled capture_unanswered
   main_thread os_linux poll_hook probe probe_children recognise_outside)
 list(APPEND not_emulated record_copy short_name turn_capacity unwind_hostile) # assert times, or take minutes there
-list(APPEND not_emulated unwind_expression) # its expressions name registers by their numbers on x86-64
 list(APPEND not_emulated crash suspended) # of tests/darwin: process_vm_readv is missing there; tests/apple runs that code on arm64
-list(APPEND not_emulated walk_scan) # arm64's system call is in a leaf, whose return address is in a register alone
 
 # Files of darwin/ without headers of Apple. Unit tests named darwin_X have them in place of those of linux/, and give
 # the kernel's side themselves.
@@ -213,7 +214,7 @@ hd_sources(unit_sources tests/unit/*.c)
 foreach(source ${unit_sources})
   hd_name(name source)
   file(STRINGS ${source} of_fleet REGEX "^#include \"((collector|uploader|namer)/|store_in_folder)")
-  if((CMAKE_CROSSCOMPILING AND name IN_LIST not_emulated) OR (of_fleet AND NOT TARGET hd_collector))
+  if((of_fleet AND NOT TARGET hd_collector) OR (CMAKE_CROSSCOMPILING AND name IN_LIST of_x86_64))
     continue()
   endif()
   # A line " * sources: src/..." names files of other systems: the test compiles them, with fakes in the system's place.
@@ -228,6 +229,10 @@ foreach(source ${unit_sources})
   endif()
   if(name MATCHES "^darwin_" AND NOT others)
     target_sources(unit-${name} PRIVATE $<TARGET_OBJECTS:hd_darwin>)
+  endif()
+  if(CMAKE_CROSSCOMPILING AND name IN_LIST not_emulated)
+    list(APPEND machine_tests unit-${name})
+    continue()
   endif()
   hd_test(unit ${name} 60 unit-${name})
   hd_room(room ${source} ${name})
@@ -255,21 +260,22 @@ foreach(source ${darwin_sources})
   set_property(TEST unit-darwin_${name} APPEND PROPERTY LABELS ${room})
 endforeach()
 
-# For another processor an emulator runs the unit tests. Programs under watch it cannot run: to the kernel each of their
-# threads is the emulator.
-if(CMAKE_CROSSCOMPILING)
-  return()
-endif()
-
 hd_sources(scenario_sources tests/scenario/*.c)
 foreach(source ${scenario_sources})
   hd_name(name source)
   hd_test_program(scenario-${name} ${source})
+  if(CMAKE_CROSSCOMPILING)
+    list(APPEND machine_tests scenario-${name})
+    continue()
+  endif()
   hd_test(scenario ${name} 300 scenario-${name})
 endforeach()
 
 # Programs with a known hang, which scenarios and scripts start.
 hd_sources(program_sources tests/scenario/programs/*.c tests/scenario/programs/*.cc)
+if(CMAKE_CROSSCOMPILING)
+  list(FILTER program_sources EXCLUDE REGEX "/(throws|unwind-steps)[.]")
+endif()
 pkg_check_modules(fuse3 QUIET IMPORTED_TARGET fuse3)
 foreach(source ${program_sources})
   hd_name(name source)
@@ -279,6 +285,20 @@ foreach(source ${program_sources})
   target_link_libraries(program-${name} PRIVATE
     $<TARGET_NAME_IF_EXISTS:PkgConfig::fuse3> hd_macho hangdog-static m dl)
 endforeach()
+
+# For another CPU a virtual machine runs what the emulator of one program cannot: these, and by hand all.
+set(quick_in_machine capture_alt_stack capture_frozen capture_method capture_refused capture_signalled main_thread os_linux probe_children
+  recognise_outside eintr_matrix library_fibers library_label library_leave library_live library_rest library_stacks library_tables)
+if(CMAKE_CROSSCOMPILING)
+  set(quick_tests ${machine_tests})
+  list(JOIN quick_in_machine | quick_in_machine)
+  list(FILTER quick_tests INCLUDE REGEX "^[a-z]+-(${quick_in_machine})$")
+  list(JOIN quick_tests : quick_tests)
+  list(JOIN machine_tests : machine_tests)
+  list(APPEND test_environment HANGDOG_MACHINE_TESTS=${quick_tests} HANGDOG_MACHINE_ALL=${machine_tests})
+  hd_scripts(machine 900)
+  return()
+endif()
 
 include(cmake/Loops.cmake)
 

@@ -43,8 +43,11 @@ struct hd_probe_context {
     /* Offset of the thread's id in libc's thread descriptor (struct pthread); 0: unknown. linux/join.h
      * explains the use of this offset. */
     uint32_t descriptor_tid;
-    /* Bit N is set: in libc's thread descriptor, 64-bit word N points to the descriptor itself. */
-    uint32_t descriptor_self;
+    /* In libc's thread descriptor the 64-bit word at byte `descriptor_link` points into the descriptor
+     * itself, at byte `descriptor_linked`, if `descriptor_known`. */
+    uint32_t descriptor_link;
+    uint64_t descriptor_linked;
+    bool descriptor_known;
     /* Descriptors of the files of the process's control group; negative: there is no such file.
      * hd_probe_context_init opens all these files. For another process, hd_probe_context_init_other opens
      * only the file of throttled_fd. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The state of a walk up a stack. The loop over plain rules (HD_RULE_SP, HD_RULE_FP) is in walk.c. Other
- * steps are in walk_step.c. The file walk_scan.c searches for a frame pointer that is not known. Private to
+ * steps are in walk_step.c. The file walk_scan.c searches for a frame pointer that is not known,
+ * arch/hidden_return_aarch64.c for a return address. Private to
  * src/unwind. On the worker thread, also during a hang, so without allocation.
  */
 #ifndef HD_UNWIND_WALK_H
@@ -68,6 +69,10 @@ uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust
  * `strict` is set, an address that an unwind table covers needs no call instruction. *target as in
  * hd_arch_after_call. */
 bool hd_walk_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, uint64_t *target);
+
+/* Steps from the innermost frame to the caller, where the return address is in a register that is not known.
+ * `leaf`: the start of the frame's function; 0: not known. Returns as hd_step. */
+uint8_t hd_arch_step_hidden(struct hd_walker *w, uint64_t leaf);
 
 /* Searches the stack for the frame pointer of the frame at w->regs. `start`: the start of the frame's
  * function, 0: not known. True: w->regs has the frame pointer now. */

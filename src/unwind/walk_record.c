@@ -61,6 +61,19 @@ static bool needs_no_frame_pointer(struct hd_walker *w, uint64_t ra) {
     return w->trial ? kind == HD_RULE_SP || kind == HD_RULE_ROOT : kind != HD_RULE_FP;
 }
 
+/* Returns the stack pointer of the code at `ra`, whose frame pointer is `fp`. `above`: the end of the
+ * callee's record. The callee's frame may end higher. But the code has a record of its own, at `fp`, and the
+ * code's rule gives the distance. */
+static uint64_t stack_pointer(struct hd_walker *w, uint64_t ra, uint64_t fp, uint64_t above) {
+    if (HD_ARCH_RECORD_ENDS_FRAME || hd_modules_at(w->u->modules, ra - 1) < 0) {
+        return above;
+    }
+    const struct hd_rule *rule = &hd_unwinder_rule(w->u, ra - 1)->rule;
+    int64_t slot = rule->slot[HD_ARCH_FP_SLOT];
+    uint64_t sp = fp - (uint64_t)(8 * slot) - (uint64_t)(int64_t)rule->cfa_offset;
+    return rule->kind == HD_RULE_SP && slot != 0 && sp > above ? sp : above;
+}
+
 uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
     uint64_t pair[2];
     record = hd_arch_frame_address(record);
@@ -77,7 +90,7 @@ uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust
         return HD_STOP_NO_UNWIND_INFORMATION;
     }
     w->regs.pc = ra;
-    w->regs.sp = record + 16;
+    w->regs.sp = stack_pointer(w, ra, pair[0], record + 16);
     w->regs.r[HD_ARCH_FP] = pair[0];
     w->regs.valid = UINT64_C(1) << HD_ARCH_FP; /* the places of other saved registers are not known */
     w->trust = (uint8_t)trust;

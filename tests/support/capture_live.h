@@ -86,6 +86,18 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         "live_spin_end:\n"
         ".size live_spin, . - live_spin\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+        ".globl live_spin\n.type live_spin, %function\n"
+        ".globl live_spin_begin\n.globl live_spin_end\n"
+        "live_spin:\nlive_spin_begin:\n"
+        ".cfi_startproc\n"
+        "1: ldr w1, [x0]\n"
+        "   cbz w1, 1b\n"
+        "   ret\n"
+        ".cfi_endproc\n"
+        "live_spin_end:\n"
+        ".size live_spin, . - live_spin\n");
 #endif
 
 static inline bool live_in_spin(uint64_t pc) {

@@ -48,8 +48,8 @@ static uint64_t stack_top(uint64_t sp) {
 }
 
 __attribute__((no_sanitize("address"))) static void copy_stack(struct unwind_capture *c, uint64_t top) {
-    c->stack_addr = c->regs.sp;
-    uint64_t n = top - c->regs.sp;
+    c->stack_addr = c->regs.sp - HD_RED_ZONE; /* as a capture does */
+    uint64_t n = top - c->stack_addr;
     c->stack_bytes = n < UNWIND_STACK_BYTES ? (uint32_t)n : UNWIND_STACK_BYTES;
     int fd = open("/proc/self/mem", O_RDONLY);
     if (pread(fd, c->stack, c->stack_bytes, (off_t)c->stack_addr) != (ssize_t)c->stack_bytes) {

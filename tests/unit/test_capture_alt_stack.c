@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -101,12 +102,12 @@ static void one_that_the_program_sets_during_the_watch_stays(void **state) {
 /* The program's own alternate stack, as small as the kernel takes it: a frame of ours would run over its end.
  */
 static void body_on_a_small_alternate_stack(struct live *l) {
-    static uint8_t small[4096];
-    stack_t own = {.ss_sp = small, .ss_size = sizeof small};
+    static uint8_t small[16384];
+    size_t least = getauxval(AT_MINSIGSTKSZ), size = least > 4096 ? least : 4096;
+    stack_t own = {.ss_sp = small, .ss_size = size};
     stack_t none = {.ss_flags = SS_DISABLE};
     bool set = sigaltstack(&own, NULL) == 0;
-    __atomic_store_n(&l->mailbox->alt_bytes, set ? sizeof small : 0,
-                     __ATOMIC_RELAXED); /* as the preload does */
+    __atomic_store_n(&l->mailbox->alt_bytes, set ? size : 0, __ATOMIC_RELAXED); /* as the preload does */
     live_spin_until_stop(l);
     sigaltstack(&none, NULL);
 }

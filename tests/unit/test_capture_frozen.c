@@ -108,6 +108,25 @@ static void in_pause(struct live *l) {
     pause();
 }
 
+/* The calls that libc makes, and the instruction. */
+#if defined(__x86_64__)
+enum {
+    CALL_POLL = SYS_poll,
+    CALL_EPOLL = SYS_epoll_wait,
+    CALL_PAUSE = SYS_pause,
+    CALL_BYTES = 2
+};
+#define CALL_CODE "\x0f\x05"
+#elif defined(__aarch64__)
+enum {
+    CALL_POLL = SYS_ppoll,
+    CALL_EPOLL = SYS_epoll_pwait,
+    CALL_PAUSE = SYS_ppoll,
+    CALL_BYTES = 4
+};
+#define CALL_CODE "\x01\x00\x00\xd4"
+#endif
+
 /* The thread stays in the call. */
 static struct live *check_blocked_in(void (*body)(struct live *), void *arg, int nr) {
     struct live *l = calloc(1, sizeof *l); /* outlives the test: its thread stays in the call */
@@ -122,7 +141,7 @@ static struct live *check_blocked_in(void (*body)(struct live *), void *arg, int
     uint64_t bounds[2] = {l->target.bounds.lo, l->target.bounds.hi};
     assert_true(bounds[0] < c.regs.sp && c.regs.sp < bounds[1]);
     assert_int_equal(c.state, HD_RUN_BLOCKED);
-    assert_memory_equal((const uint8_t *)c.regs.pc - 2, "\x0f\x05", 2); /* right behind a system call */
+    assert_memory_equal((const uint8_t *)c.regs.pc - CALL_BYTES, CALL_CODE, CALL_BYTES); /* right behind it */
     for (int i = 0; i < 20; i++) {
         hd_target_forget_last(&l->target); /* not "same": the copy itself, again and again */
         assert_int_equal(hd_capture_take(&l->target, true, &c), 0);
@@ -148,8 +167,8 @@ static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **st
     (void)state;
     pthread_mutex_lock(&locked);
     sem_id = semget(IPC_PRIVATE, 1, 0600);
-    check_blocked_for_ever_in(in_poll, NULL, SYS_poll);
-    check_blocked_for_ever_in(in_epoll_wait, NULL, SYS_epoll_wait);
+    check_blocked_for_ever_in(in_poll, NULL, CALL_POLL);
+    check_blocked_for_ever_in(in_epoll_wait, NULL, CALL_EPOLL);
     check_blocked_for_ever_in(in_select, NULL, SYS_pselect6); /* as libc makes it */
     check_blocked_for_ever_in(in_nanosleep, NULL, SYS_clock_nanosleep);
     check_blocked_for_ever_in(in_read, NULL, SYS_read);
@@ -164,7 +183,7 @@ static void a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls(void **st
         live_end(l);
         free(l);
     }
-    check_blocked_for_ever_in(in_pause, NULL, SYS_pause);
+    check_blocked_for_ever_in(in_pause, NULL, CALL_PAUSE);
 }
 
 /* ---- what else a frozen capture tells --------------------------------------------------------- */

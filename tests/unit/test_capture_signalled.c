@@ -11,10 +11,23 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "capture/arch/machine.h"
 #include "capture/linux/signal_handler.h"
 #include "capture/watched_thread.h"
 #include "capture_live.h"
 #include "os/ticks.h"
+
+#if defined(__x86_64__)
+enum {
+    REGISTERS = 0xffff,
+    ARGUMENT = 5 /* rdi */
+};
+#elif defined(__aarch64__)
+enum {
+    REGISTERS = 0x7fffffff,
+    ARGUMENT = 0
+};
+#endif
 
 static void a_running_thread_answers_with_its_place_and_its_stack(void **state) {
     (void)state;
@@ -25,12 +38,12 @@ static void a_running_thread_answers_with_its_place_and_its_stack(void **state) 
         assert_true(live_capture_spinning(&l, &c));
         assert_true(live_in_spin(c.regs.pc));
         assert_int_equal(c.state, HD_RUN_RUNNING);
-        assert_int_equal(c.regs.valid, 0xffff);
-        assert_int_equal(c.regs.r[5], (uint64_t)&l.stop); /* rdi: the spinning code's argument */
+        assert_int_equal(c.regs.valid, REGISTERS);
+        assert_int_equal(c.regs.r[ARGUMENT], (uint64_t)&l.stop); /* the spinning code's */
         assert_true(l.target.bounds.lo < c.regs.sp && c.regs.sp < l.target.bounds.hi);
-        assert_int_equal(c.stack_addr, c.regs.sp - 128);
+        assert_int_equal(c.stack_addr, c.regs.sp - HD_RED_ZONE);
         uint64_t top;
-        memcpy(&top, c.stack + 128, sizeof top);
+        memcpy(&top, c.stack + HD_RED_ZONE, sizeof top);
         assert_int_equal(top,
                          *(const uint64_t *)c.regs.sp); /* the return address: that frame is still there */
         assert_true(c.at_ns <= hd_os_now_ns());

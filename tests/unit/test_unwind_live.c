@@ -26,6 +26,7 @@
 
 #include <cmocka.h>
 
+#include "capture/arch/machine.h"
 #include "unwind_live.h"
 
 static struct unwind_capture capture;
@@ -434,9 +435,10 @@ static void generated_code_is_walked_by_its_frame_records(void **state) {
 static void call_seems_to_go_to(uint64_t pc, unsigned pushed) {
     unwind_capture_here(&outer);
     capture = outer;
-    memmove(capture.stack + 8 * (pushed + 1), capture.stack, capture.stack_bytes - 8 * (pushed + 1));
-    memset(capture.stack, 0, 8 * pushed);
-    memcpy(capture.stack + 8 * pushed, &outer.peer[1], 8); /* a return address that follows a call */
+    uint8_t *at_sp = capture.stack + HD_RED_ZONE;
+    memmove(at_sp + 8 * (pushed + 1), at_sp, capture.stack_bytes - HD_RED_ZONE - 8 * (pushed + 1));
+    memset(at_sp, 0, 8 * pushed);
+    memcpy(at_sp + 8 * pushed, &outer.peer[1], 8); /* a return address that follows a call */
     capture.stack_addr -= 8 * (pushed + 1);
     capture.regs.sp -= 8 * (pushed + 1);
     capture.regs.pc = pc;

@@ -30,6 +30,7 @@ static unsigned records;
 static volatile size_t frame_words = BIG_FRAME_WORDS;
 
 __attribute__((noinline)) static uint64_t return_address(void) {
+    __asm__ volatile("" : : : "memory"); /* each call is made */
     return (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
@@ -40,20 +41,42 @@ __attribute__((noinline)) static void wait_below_records(void) {
     uint64_t *buffer = alloca(size);
     char c;
     memset(buffer, 0, size);
+    uint64_t two[2] = {return_address(), 0}; /* a walk may try equal ones once */
+    two[1] = return_address();
     for (unsigned i = 0; i < records; i++) {
-        buffer[2 * i] = 1;
-        buffer[2 * i + 1] = return_address();
+        buffer[2 * i] = (uint64_t)(uintptr_t)&buffer[2 * i + 1] + 4;
+        buffer[2 * i + 1] = two[records > LEFT_BY_NODE ? i % 2 : 0];
     }
     __asm__ volatile("" : : "r"(buffer) : "memory");
-    __atomic_store_n(&tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    __atomic_store_n(&tid, gettid(), __ATOMIC_RELEASE);
     while (syscall(SYS_read, ends[0], &c, 1) < 0) /* which no sanitizer intercepts */
         ;
     __asm__ volatile("" : : "r"(buffer) : "memory");
 }
 
+static volatile bool calls_before;
+
+/* The wait has no frame of its own on arm64. A pointer calls this function, so no call names it. */
+__attribute__((noinline)) static void wait_at_once(void) {
+    char c;
+    if (calls_before) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1}, NULL);
+    }
+    __atomic_store_n(&tid, gettid(), __ATOMIC_RELEASE);
+    while (syscall(SYS_read, ends[0], &c, 1) < 0)
+        ;
+}
+
+static void (*volatile wait)(void);
+
 static void *waiting_thread(void *arg) {
     (void)arg;
-    wait_below_records();
+    if (wait != NULL) {
+        wait();
+    } else {
+        wait_below_records();
+    }
+    __asm__ volatile("" : : : "memory"); /* no tail call */
     return NULL;
 }
 
@@ -86,6 +109,19 @@ static void a_frame_pointer_behind_a_big_frame_is_found(void **state) {
     assert_true(walk.used_scan);
 }
 
+static void the_caller_of_a_wait_without_a_frame_is_found(void **state) {
+    (void)state;
+    wait = wait_at_once;
+    calls_before = true;
+    walk_below(0);
+    unwind_assert_same(&capture, frames, &walk);
+    calls_before = false;
+    walk_below(0);
+    wait = NULL;
+    assert_int_equal(walk.stop, HD_STOP_ROOT); /* also where nothing names it, and then the walk says so */
+    assert_true(walk.count == capture.peer_count || frames[1].trust == HD_TRUST_GAP);
+}
+
 static uint64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -108,6 +144,7 @@ static void a_frame_of_more_records_than_are_tried_costs_little(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_pointer_behind_a_big_frame_is_found),
+        cmocka_unit_test(the_caller_of_a_wait_without_a_frame_is_found),
         cmocka_unit_test(a_frame_of_more_records_than_are_tried_costs_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

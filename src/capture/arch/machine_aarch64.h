@@ -8,7 +8,9 @@
 
 #include "base/types.h"
 
-#define HD_RED_ZONE 0
+#define HD_RED_ZONE                                                                        \
+    256 /* no function uses these bytes: return addresses there name the callers of leaves \
+         */
 
 static inline void hd_machine_copy(void *to, const void *from, size_t n) {
     uint64_t word;

@@ -6,7 +6,6 @@
 
 #include "os/os.h"
 
-#define HEAD_WORDS 4
 /* The number of bytes of a thread descriptor that are searched for the thread's id. glibc has the id at byte
  * 720. */
 #define DESCRIPTOR_BYTES 1024u
@@ -14,10 +13,12 @@
 void hd_join_init(struct hd_probe_context *ctx, int own_tid) {
     const uint64_t self = (uint64_t)pthread_self();
     const uint8_t *own = (const uint8_t *)self;
-    uint64_t head[HEAD_WORDS];
-    memcpy(head, own, sizeof head);
-    for (unsigned i = 0; i < HEAD_WORDS; i++) {
-        ctx->descriptor_self |= (head[i] == self) << i;
+    uint64_t word;
+    for (uint32_t at = 0; at < DESCRIPTOR_BYTES && !ctx->descriptor_known; at += sizeof word) {
+        memcpy(&word, own + at, sizeof word);
+        ctx->descriptor_link = at;
+        ctx->descriptor_linked = word - self;
+        ctx->descriptor_known = word - self < DESCRIPTOR_BYTES;
     }
     for (uint32_t at = 0; at < DESCRIPTOR_BYTES && ctx->descriptor_tid == 0; at += sizeof(int32_t)) {
         int32_t tid;
@@ -27,16 +28,13 @@ void hd_join_init(struct hd_probe_context *ctx, int own_tid) {
 }
 
 int hd_join_target(const struct hd_probe_context *ctx, const struct hd_capture *c) {
-    uint64_t base = c->syscall_args[0] - ctx->descriptor_tid, head[HEAD_WORDS];
+    uint64_t base = c->syscall_args[0] - ctx->descriptor_tid, word;
     uint32_t tid = (uint32_t)c->syscall_args[2];
     if (!c->futex_read || c->futex_words[0] != tid || tid == 0 || ctx->descriptor_tid == 0 ||
-        ctx->descriptor_self == 0 || hd_os.pread(ctx->mem_fd, head, sizeof head, base) != (long)sizeof head) {
+        !ctx->descriptor_known ||
+        hd_os.pread(ctx->mem_fd, &word, sizeof word, base + ctx->descriptor_link) != (long)sizeof word ||
+        word != base + ctx->descriptor_linked) {
         return 0;
-    }
-    for (unsigned i = 0; i < HEAD_WORDS; i++) {
-        if ((ctx->descriptor_self >> i & 1) != 0 && head[i] != base) {
-            return 0;
-        }
     }
     return ctx->thread_called != NULL ? ctx->thread_called(ctx->thread_arg, (int)tid) : (int)tid;
 }

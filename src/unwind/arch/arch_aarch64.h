@@ -19,11 +19,13 @@
 /* Registers that a compact rule can restore: x19 to x30. */
 #define HD_ARCH_SLOTS \
     { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30 }
+#define HD_ARCH_FP_SLOT 10u
 #define HD_ARCH_LR_SLOT 11u
 #define HD_ARCH_SAVED_SHIFT 19u
 #define HD_ARCH_CALLEE_SAVED (UINT64_C(0x7ff) << 19)
 #define HD_ARCH_RETURN_WORDS 0u
-#define HD_ARCH_LEAF_KEEPS_SP true /* the return address of a leaf stays in x30 */
+#define HD_ARCH_RECORD_ENDS_FRAME false /* compilers save registers and variables above it */
+#define HD_ARCH_LEAF_KEEPS_SP true      /* the return address of a leaf stays in x30 */
 
 static inline bool hd_arch_return_is_plain(const struct hd_row *row) {
     uint8_t how = row->reg[HD_ARCH_LR].how;
@@ -64,12 +66,12 @@ static inline uint64_t hd_arch_word(const uint8_t *p) {
 /* As hd_arch_apply of arch_x86_64.h. */
 static inline uint64_t hd_arch_apply(const struct hd_rule *rule, const uint8_t *cfa, uint64_t *r,
                                      uint64_t *fp) {
-    if (rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT] != 0) {
-        *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[HD_ARCH_FP - HD_ARCH_SAVED_SHIFT]);
+    if (rule->slot[HD_ARCH_FP_SLOT] != 0) {
+        *fp = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[HD_ARCH_FP_SLOT]);
     }
 #pragma GCC unroll 12
     for (unsigned i = 0; i < HD_RULE_SLOTS; i++) {
-        if (rule->slot[i] != 0 && i != HD_ARCH_FP - HD_ARCH_SAVED_SHIFT) {
+        if (rule->slot[i] != 0 && i != HD_ARCH_FP_SLOT) {
             r[HD_ARCH_SAVED_SHIFT + i] = hd_arch_word(cfa + 8 * (ptrdiff_t)rule->slot[i]);
         }
     }

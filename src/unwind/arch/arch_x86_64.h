@@ -18,9 +18,11 @@
 /* Registers that a compact rule can restore: rbp, rbx, r12 to r15. */
 #define HD_ARCH_SLOTS \
     { 6, 3, 12, 13, 14, 15 }
+#define HD_ARCH_FP_SLOT 0u
 #define HD_ARCH_SAVED_SHIFT 0u
 #define HD_ARCH_CALLEE_SAVED (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(0xf) << 12)
-#define HD_ARCH_RETURN_WORDS 1u     /* the return address is always in the word below the CFA */
+#define HD_ARCH_RETURN_WORDS 1u /* the return address is always in the word below the CFA */
+#define HD_ARCH_RECORD_ENDS_FRAME true
 #define HD_ARCH_LEAF_KEEPS_SP false /* a call always moves the stack pointer */
 
 static inline bool hd_arch_return_is_plain(const struct hd_row *row) {
