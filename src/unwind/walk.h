@@ -2,7 +2,7 @@
  *
  * The state of a walk up a stack. The loop over plain rules (HD_RULE_SP, HD_RULE_FP) is in walk.c. Other
  * steps are in walk_step.c. The file walk_scan.c searches for a frame pointer that is not known,
- * arch/hidden_return_aarch64.c for a return address. Private to
+ * arch/walk_aarch64.c for a return address. Private to
  * src/unwind. On the worker thread, also during a hang, so without allocation.
  */
 #ifndef HD_UNWIND_WALK_H

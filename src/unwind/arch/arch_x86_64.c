@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "unwind/arch/arch.h"
-#include "unwind/walk.h"
 
 #define STRAIGHT_BYTES 40u /* hd_arch_step_straight looks for `ret` in so many bytes */
 
@@ -216,13 +215,6 @@ int hd_arch_step_signal(const struct hd_memory *memory, const struct hd_stack *s
     next->sp = saved[sizeof order];
     next->pc = saved[sizeof order + 1];
     return 1;
-}
-
-/* Never called: each return address is on the stack. */
-uint8_t hd_arch_step_hidden(struct hd_walker *w, uint64_t leaf) {
-    (void)w;
-    (void)leaf;
-    return HD_STOP_NO_UNWIND_INFORMATION;
 }
 
 #endif
