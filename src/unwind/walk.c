@@ -80,7 +80,7 @@ static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t s
         return hd_step(w, HD_RULE_ROW, start);
     }
     if (!hd_arch_return_known(rule, regs->valid)) {
-        return hd_pc_is_exact(w->trust) ? hd_arch_step_hidden(w, start) : HD_STOP_NO_UNWIND_INFORMATION;
+        return hd_pc_is_exact(w->trust) ? hd_walk_step_hidden(w, start) : HD_STOP_NO_UNWIND_INFORMATION;
     }
     regs->pc = hd_arch_apply(rule, w->stack.bytes + offset, regs->r, &regs->r[HD_ARCH_FP]);
     regs->valid = hd_arch_valid_after(rule, regs->valid);

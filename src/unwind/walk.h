@@ -72,7 +72,7 @@ bool hd_walk_return_is_plausible(struct hd_walker *w, uint64_t ra, bool strict, 
 
 /* Steps from the innermost frame to the caller, where the return address is in a register that is not known.
  * `leaf`: the start of the frame's function; 0: not known. Returns as hd_step. */
-uint8_t hd_arch_step_hidden(struct hd_walker *w, uint64_t leaf);
+uint8_t hd_walk_step_hidden(struct hd_walker *w, uint64_t leaf);
 
 /* Searches the stack for the frame pointer of the frame at w->regs. `start`: the start of the frame's
  * function, 0: not known. True: w->regs has the frame pointer now. */

@@ -136,7 +136,7 @@ static bool find_by_earlier_calls(struct search *s, uint64_t record) {
     return false;
 }
 
-uint8_t hd_arch_step_hidden(struct hd_walker *w, uint64_t leaf) {
+uint8_t hd_walk_step_hidden(struct hd_walker *w, uint64_t leaf) {
     struct search s = {.w = w, .leaf = leaf, .by_fp = true, .bytes_left = WALK_BYTES};
     if (!w->trial && leaf != 0 && find_by_call(&s)) {
         return HD_STEP_ON;
