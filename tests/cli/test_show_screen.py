@@ -277,8 +277,9 @@ class InFull(Folder):
             text = self.seen("show", str(copy), width=width, height=90)
             self.assertFits("\n".join(line for line in text.split("\n") if "/" not in line), width)
             self.assertIn("::at", text)
-        for width in 40, 46:
-            self.assertFits(self.seen("show", str(copy), width=width, height=90).split("\n\n")[0], width)
+        narrow = self.seen("show", str(copy), width=40, height=90)
+        self.assertIn("\n  > app::Vector<...>::at(...)\n      lockg.c:11  in pthread_mutex_lock\n    handle_request  lockg.c:12\n", narrow)
+        self.assertRegex(narrow, r"\n  \(\d+ frames hidden; --all-frames\)\n")
 
     def test_which_report(self):
         """By its latest, an id's beginning or end; where several match they are rows of the list."""
