@@ -13,13 +13,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -29,6 +27,7 @@
 
 #include <poll.h>
 
+#include "child.h"
 #include "os/os.h"
 #include "outside/hook.h"
 #include "outside/linux/bpf_state.h"
@@ -129,19 +128,6 @@ static void run_loop(void) {
     }
 }
 
-static pid_t start_child(void) {
-    memset(shared, 0, sizeof *shared);
-    assert_int_equal(pipe(event), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no child */
-        close(event[1]);
-        run_loop();
-    }
-    return pid;
-}
-
 static void send_byte(char byte) {
     assert_int_equal(write(event[1], &byte, 1), 1);
 }
@@ -236,15 +222,14 @@ static bool turn_is_long(void) {
 static void watch_child(enum hd_wait_verdict verdict) {
     memset(&seen, 0, sizeof seen);
     seen.verdict = verdict;
-    child = start_child();
+    memset(shared, 0, sizeof *shared);
+    child = child_start(run_loop, &event, 1);
     assert_int_equal(way->watch(hook, child, child), 0);
 }
 
 static int end(void **state) {
     (void)state;
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    close(event[0]), close(event[1]);
+    child_end(child, &event, 1);
     way->unwatch(hook, child);
     return 0;
 }

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include <grp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "os/os.h"
 #include "outside/hook.h"
 
@@ -107,17 +107,9 @@ static void run_loop(void) {
 }
 
 static pid_t start_child(void) {
-    assert_int_equal(pipe(command), 0);
     truth = mmap(NULL, sizeof *truth, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(truth, MAP_FAILED);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        prctl(PR_SET_DUMPABLE, 1); /* a change of the user has cleared it */
-        run_loop();
-    }
-    return pid;
+    return child_start(run_loop, &command, 1);
 }
 
 /* ---- the watcher -------------------------------------------------------------------------------------- */
@@ -216,13 +208,11 @@ static bool watch(const char *name, char work) {
 }
 
 static void leave(void) {
-    kill(seen.child, SIGKILL);
-    assert_int_equal(waitpid(seen.child, NULL, 0), seen.child);
+    child_end(seen.child, &command, 1);
     look();
     assert_int_equal(seen.ended, 1);
     seen.way->unwatch(seen.hook, seen.child);
     seen.way->close(seen.hook);
-    close(command[0]), close(command[1]);
     munmap(truth, sizeof *truth);
 }
 

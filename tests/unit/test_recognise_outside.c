@@ -15,15 +15,13 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "cli/outside/recognise.h"
 #include "cli/outside/recognise_listens.h"
 #include "cli/outside/recognise_parked.h"
@@ -34,7 +32,8 @@
 
 /* ---- the child ---------------------------------------------------------------------------------- */
 
-static int event[2], reply[2]; /* pipes from this process to the child */
+static int pipes[2][2]; /* from this process to the child */
+static int *const event = pipes[0], *const reply = pipes[1];
 
 __attribute__((noinline)) static void block_for_a_reply(void) {
     struct pollfd one = {.fd = reply[0], .events = POLLIN};
@@ -102,27 +101,6 @@ static void child_without_a_loop(void) {
     }
 }
 
-static pid_t start_child(void (*run)(void)) {
-    assert_int_equal(pipe(event), 0);
-    assert_int_equal(pipe(reply), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no child */
-        close(event[1]);
-        close(reply[1]);
-        run();
-        _exit(0);
-    }
-    return pid;
-}
-
-static void end_child(pid_t pid) {
-    kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    close(event[0]), close(event[1]), close(reply[0]), close(reply[1]);
-}
-
 static void send_byte(int to) {
     assert_int_equal(write(to, "x", 1), 1);
 }
@@ -180,7 +158,7 @@ static void watch(pid_t pid, const char *option) {
 }
 
 static void leave(pid_t pid) {
-    end_child(pid);
+    child_end(pid, pipes, 2);
     outside_recogniser_destroy(recogniser);
     outside_stacks_destroy(source.stacks);
     live_process_close(&process);
@@ -242,21 +220,21 @@ static void check_a_loop(pid_t pid, uint8_t fds) {
 
 static void an_epoll_loop_is_known_at_its_first_wait_and_certain_when_it_returns(void **state) {
     (void)state;
-    pid_t pid = start_child(child_with_a_loop);
+    pid_t pid = child_start(child_with_a_loop, pipes, 2);
     watch(pid, "");
     check_a_loop(pid, 0);
 }
 
 static void a_poll_loop_is_known_by_its_socket_that_listens(void **state) {
     (void)state;
-    pid_t pid = start_child(child_with_a_listener);
+    pid_t pid = child_start(child_with_a_listener, pipes, 2);
     watch(pid, "");
     check_a_loop(pid, 2);
 }
 
 static void a_child_that_only_reads_a_pipe_has_no_loop(void **state) {
     (void)state;
-    pid_t pid = start_child(child_without_a_loop);
+    pid_t pid = child_start(child_without_a_loop, pipes, 2);
     watch(pid, "");
     see(0, 1);
     for (unsigned i = 0; i < 4; i++) {
@@ -272,7 +250,7 @@ static void a_child_that_only_reads_a_pipe_has_no_loop(void **state) {
 
 static void the_option_decides_in_place_of_the_rule(void **state) {
     (void)state;
-    pid_t pid = start_child(child_without_a_loop);
+    pid_t pid = child_start(child_without_a_loop, pipes, 2);
     watch(pid, "unit-recognise_outside:block_for_a_reply");
     see(0, 1);
     assert_int_equal(hook.verdict[0], HD_WAIT_IDLE);
@@ -283,7 +261,7 @@ static void the_option_decides_in_place_of_the_rule(void **state) {
 /* A hook without stacks may report a wait that is over by the time we read it. */
 static void a_wait_that_was_over_is_read_when_the_thread_waits_again(void **state) {
     (void)state;
-    pid_t pid = start_child(child_with_a_loop);
+    pid_t pid = child_start(child_with_a_loop, pipes, 2);
     watch(pid, "");
     struct hd_hook_sight loop = sight_of(0, 0);
     send_byte(event[1]);
@@ -302,7 +280,7 @@ static void a_wait_that_was_over_is_read_when_the_thread_waits_again(void **stat
 
 static void a_thread_of_a_pool_is_parked_while_another_serves_the_loop(void **state) {
     (void)state;
-    pid_t pid = start_child(child_with_a_pool);
+    pid_t pid = child_start(child_with_a_pool, pipes, 2);
     struct outside_parked k = {.turn_ns = 0}, other = k;
     const struct hd_hook_thread turn = {.known = true, .since_ns = hd_os_now_ns()};
     struct hd_hook_thread seen = turn;
@@ -328,7 +306,7 @@ static void a_thread_of_a_pool_is_parked_while_another_serves_the_loop(void **st
 
 static void hostile_arguments_are_no_wait(void **state) {
     (void)state;
-    pid_t pid = start_child(child_with_a_loop);
+    pid_t pid = child_start(child_with_a_loop, pipes, 2);
     watch(pid, "");
     struct hd_hook_sight s = sight_of(0, 0);
     s.kind = HD_HOOK_KINDS;

@@ -12,32 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-static unsigned interrupted; /* calls that ended with EINTR */
-
-static long long monotonic_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-__attribute__((noinline)) static void block(long long ns) {
-    struct timespec rest = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    while (nanosleep(&rest, &rest) != 0) {
-        interrupted++;
-    }
-}
-
-__attribute__((noinline)) static void compute(long long ns) {
-    static volatile unsigned sum;
-    for (long long end = monotonic_ns() + ns; monotonic_ns() < end;) {
-        for (unsigned i = 0; i < 20000; i++) {
-            sum += i;
-        }
-    }
-}
+#define STALL_BY_SLEEP block
+#define STALL_BY_COMPUTE compute
+#include "../stalls.h"
 
 static void say(const char *text) {
     if (write(STDOUT_FILENO, text, strlen(text)) < 0) {

@@ -14,32 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#define STALL_BY_SLEEP block_in_sleep
+#define STALL_BY_COMPUTE block_in_compute
+#include "../stalls.h"
 
 static char **next_step;
 static pthread_mutex_t other_threads_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static long long monotonic_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-__attribute__((noinline)) static void block_in_sleep(long long ns) {
-    struct timespec rest = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    while (nanosleep(&rest, &rest) != 0) {
-    }
-}
-
-__attribute__((noinline)) static void block_in_compute(long long ns) {
-    static volatile unsigned sum;
-    for (long long end = monotonic_ns() + ns; monotonic_ns() < end;) {
-        for (unsigned i = 0; i < 100000; i++) {
-            sum += i;
-        }
-    }
-}
 
 /* Reads a pipe to which the program never writes. */
 __attribute__((noinline)) static void block_in_read(long long ns) {
