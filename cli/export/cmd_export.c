@@ -17,6 +17,7 @@
 #include "cli/export/select.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/send_options.h"
+#include "cli/reader/summary_options.h"
 #include "cli/reader/symbols_option.h"
 
 static int cmd_export(int argc, char **argv);
@@ -48,11 +49,7 @@ static const struct command_option export_options[] = {
      .value = "NAME",
      .help = "each report of this app",
      .completion = COMPLETE_APP},
-    {.name = "since",
-     .kind = OPTION_TEXT,
-     TO(since),
-     .value = "WHEN",
-     .help = "no older ones: 2h, 3d, today, yesterday, 2026-11-20"},
+    OPTION_SINCE(export_options, since, NULL),
     {.name = "send",
      .kind = OPTION_TEXT,
      TO(send),
@@ -64,10 +61,7 @@ static const struct command_option export_options[] = {
     OPTION_RETRIES(export_options, "with --send: "),
     OPTION_CA(export_options, "with --send: "),
     OPTION_SYMBOLS(export_options, symbols),
-    {.name = "no-symbols",
-     .kind = OPTION_FLAG,
-     TO(no_symbols),
-     .help = "modules and offsets in place of functions: faster"},
+    OPTION_NO_SYMBOLS(export_options, no_symbols),
     OPTION_SPOOL(export_options),
     {0},
 };

@@ -118,12 +118,5 @@ const struct command command_agent = {
 
 static int cmd_agent(int argc, char **argv) {
     struct agent_options o = {0};
-    int status, first = options_parse(&command_agent, &o, argc, argv, &status);
-    if (first < 0) {
-        return status;
-    }
-    if (first < argc) {
-        return options_wrong_use(&command_agent, "unexpected '%s'", argv[first]);
-    }
-    return fleet_start("hangdog-agent", argc, argv);
+    return fleet_check_and_start(&command_agent, &o, "hangdog-agent", argc, argv);
 }

@@ -166,12 +166,5 @@ const struct command command_serve = {
 
 static int cmd_serve(int argc, char **argv) {
     struct serve_options o = {.retention = -1};
-    int status, first = options_parse(&command_serve, &o, argc, argv, &status);
-    if (first < 0) {
-        return status;
-    }
-    if (first < argc) {
-        return options_wrong_use(&command_serve, "unexpected '%s'", argv[first]);
-    }
-    return fleet_start("hangdog-serve", argc, argv);
+    return fleet_check_and_start(&command_serve, &o, "hangdog-serve", argc, argv);
 }

@@ -76,12 +76,5 @@ const struct command command_upload = {
 
 static int cmd_upload(int argc, char **argv) {
     struct upload_options o = {0};
-    int status, first = options_parse(&command_upload, &o, argc, argv, &status);
-    if (first < 0) {
-        return status;
-    }
-    if (first < argc) {
-        return options_wrong_use(&command_upload, "unexpected '%s'", argv[first]);
-    }
-    return fleet_start("hangdog-upload", argc, argv);
+    return fleet_check_and_start(&command_upload, &o, "hangdog-upload", argc, argv);
 }

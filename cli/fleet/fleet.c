@@ -121,3 +121,15 @@ int fleet_start(const char *program, int argc, char **argv) {
     }
     return print_error("cannot start %s: %s", path, strerror(error));
 }
+
+int fleet_check_and_start(const struct command *command, void *options, const char *program, int argc,
+                          char **argv) {
+    int status, first = options_parse(command, options, argc, argv, &status);
+    if (first < 0) {
+        return status;
+    }
+    if (first < argc) {
+        return options_wrong_use(command, "unexpected '%s'", argv[first]);
+    }
+    return fleet_start(program, argc, argv);
+}

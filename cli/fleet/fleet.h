@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/base/options.h"
+
 #define FLEET_LISTEN "127.0.0.1:8437"
 
 struct serve_options {
@@ -51,6 +53,11 @@ struct symbols_options {
     const char *to, *key, *ca;
     long retries;
 };
+
+/* Checks the arguments of a command without operands, and calls fleet_start. `options`: its struct of
+ * options. Returns the exit status. */
+int fleet_check_and_start(const struct command *command, void *options, const char *program, int argc,
+                          char **argv);
 
 /* Becomes the program of that name next to this command, with the same arguments. It returns only where the
  * program cannot be started: then an error is printed, and this is the exit status. */

@@ -16,6 +16,7 @@
 #include "cli/live/motion.h"
 #include "cli/live/process.h"
 #include "cli/live/tasks.h"
+#include "cli/reader/symbols_option.h"
 #include "os/os.h"
 
 static int cmd_dump(int argc, char **argv);
@@ -45,10 +46,7 @@ static const struct command_option dump_options[] = {
      .kind = OPTION_FLAG,
      .to = offsetof(struct options, json),
      .help = "a report of kind live as JSON"},
-    {.name = "no-symbols",
-     .kind = OPTION_FLAG,
-     .to = offsetof(struct options, no_symbols),
-     .help = "modules and offsets in place of functions: faster"},
+    OPTION_NO_SYMBOLS(options, no_symbols),
     {0},
 };
 

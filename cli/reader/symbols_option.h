@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The option --symbols of the commands that name functions. `options`: the struct of the command's options,
- * with a member `symbols`.
+ * The options --symbols and --no-symbols of the commands that name functions. `options`: the struct of the
+ * command's options.
  */
 #ifndef CLI_SYMBOLS_OPTION_H
 #define CLI_SYMBOLS_OPTION_H
@@ -14,6 +14,12 @@
         .help = "names for Apple's programs: dSYM files below DIR", .completion = COMPLETE_FOLDER,           \
         .more = "DIR may be several folders with colons between. The UUID of a report's module selects the " \
                 "file. Without the option $HANGDOG_SYMBOLS names the folders."                               \
+    }
+
+#define OPTION_NO_SYMBOLS(options, member)                                                 \
+    {                                                                                      \
+        .name = "no-symbols", .kind = OPTION_FLAG, .to = offsetof(struct options, member), \
+        .help = "modules and offsets in place of functions: faster"                        \
     }
 
 /* The line of a man page, for struct command. */

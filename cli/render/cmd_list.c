@@ -15,6 +15,7 @@
 #include "cli/reader/report_origin.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
+#include "cli/reader/summary_options.h"
 #include "cli/reader/symbols_option.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
@@ -49,18 +50,8 @@ static const struct command_option list_options[] = {
      .max = ROWS_MAX,
      .help = "the last N rows (20; 0: all)",
      .more = "With --json all rows are printed, unless this option is given."},
-    {.name = "since",
-     .kind = OPTION_TEXT,
-     TO(read.since),
-     .value = "WHEN",
-     .help = "no older ones: 2h, 3d, today, yesterday, 2026-11-20",
-     .more = "A date may have a time, as '2026-11-20 22:50'. Both are local."},
-    {.name = "app",
-     .kind = OPTION_TEXT,
-     TO(read.app),
-     .value = "NAME",
-     .help = "of this app",
-     .completion = COMPLETE_APP},
+    OPTION_SINCE(options, read.since, "A date may have a time, as '2026-11-20 22:50'. Both are local."),
+    OPTION_OF_APP(options, read.app),
     {.name = "cause",
      .kind = OPTION_TEXT,
      TO(read.cause),
@@ -84,21 +75,9 @@ static const struct command_option list_options[] = {
          "one, and the longest duration."},
     {.name = "json", .kind = OPTION_FLAG, TO(json), .help = "a JSON array, for programs"},
     OPTION_SYMBOLS(options, read.symbols),
-    {.name = "no-symbols",
-     .kind = OPTION_FLAG,
-     TO(read.no_symbols),
-     .help = "modules and offsets in place of functions: faster"},
-    {.name = "spool",
-     .kind = OPTION_TEXT,
-     TO(read.spool),
-     .value = "DIR",
-     .help = "the reports in DIR, not in every spool of yours",
-     .completion = COMPLETE_FOLDER},
-    {.name = "verbose",
-     .letter = 'v',
-     .kind = OPTION_FLAG,
-     TO(read.verbose),
-     .help = "an error for each file that is no report"},
+    OPTION_NO_SYMBOLS(options, read.no_symbols),
+    OPTION_READ_SPOOL(options, read.spool),
+    OPTION_VERBOSE(options, read.verbose),
     {0},
 };
 

@@ -113,10 +113,7 @@ static const struct command_option show_options[] = {
      .completion = COMPLETE_FILE},
 #endif
     OPTION_SYMBOLS(options, symbols),
-    {.name = "no-symbols",
-     .kind = OPTION_FLAG,
-     .to = offsetof(struct options, no_symbols),
-     .help = "modules and offsets in place of functions: faster"},
+    OPTION_NO_SYMBOLS(options, no_symbols),
     {.name = "spool",
      .kind = OPTION_TEXT,
      .to = offsetof(struct options, spool),

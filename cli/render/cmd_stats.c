@@ -13,6 +13,7 @@
 #include "cli/reader/report_origin.h"
 #include "cli/reader/report_words.h"
 #include "cli/reader/summaries.h"
+#include "cli/reader/summary_options.h"
 #include "cli/reader/symbols_option.h"
 #include "cli/render/render.h"
 #include "cli/render/row_values.h"
@@ -50,17 +51,8 @@ static const struct command_option stats_options[] = {
      .more =
          "Each row is of one app. The version is the app's own, else its build-id. A program outside of a unit "
          "or a container has a dash."},
-    {.name = "since",
-     .kind = OPTION_TEXT,
-     TO(read.since),
-     .value = "WHEN",
-     .help = "no older hangs: 2h, 3d, today, yesterday, 2026-11-20"},
-    {.name = "app",
-     .kind = OPTION_TEXT,
-     TO(read.app),
-     .value = "NAME",
-     .help = "of this app",
-     .completion = COMPLETE_APP},
+    OPTION_SINCE(options, read.since, NULL),
+    OPTION_OF_APP(options, read.app),
     OPTION_ORIGINS(options, read.origin),
     {.name = "rows",
      .letter = 'n',
@@ -71,21 +63,9 @@ static const struct command_option stats_options[] = {
      .help = "the worst N rows (20; 0: all)"},
     {.name = "json", .kind = OPTION_FLAG, TO(json), .help = "a JSON array of all rows, for programs"},
     OPTION_SYMBOLS(options, read.symbols),
-    {.name = "no-symbols",
-     .kind = OPTION_FLAG,
-     TO(read.no_symbols),
-     .help = "modules and offsets in place of functions: faster"},
-    {.name = "spool",
-     .kind = OPTION_TEXT,
-     TO(read.spool),
-     .value = "DIR",
-     .help = "the reports in DIR, not in every spool of yours",
-     .completion = COMPLETE_FOLDER},
-    {.name = "verbose",
-     .letter = 'v',
-     .kind = OPTION_FLAG,
-     TO(read.verbose),
-     .help = "an error for each file that is no report"},
+    OPTION_NO_SYMBOLS(options, read.no_symbols),
+    OPTION_READ_SPOOL(options, read.spool),
+    OPTION_VERBOSE(options, read.verbose),
     {0},
 };
 
