@@ -90,7 +90,7 @@ set(sanitized_slow cli-bad_states cli-crash cli-dump cli-exec cli-hostile_record
 # Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race.
 set(no_tsan_tests
   cli-bad_states cli-cli cli-collector_api cli-doctor cli-dump cli-exception cli-export_send cli-hostile_record cli-list cli-memory
-  cli-program_files cli-run_screens cli-schema cli-screen cli-symbols cli-without_paths cli-words unit-bpf_hook unit-poll_hook)
+  cli-program_files cli-run_screens cli-schema cli-screen cli-symbols cli-without_paths cli-words unit-bpf_hook unit-poll_hook unit-sampled)
 if(HANGDOG_SANITIZER STREQUAL thread)
   list(APPEND no_sanitizer_tests ${no_tsan_tests})
 endif()
@@ -200,7 +200,7 @@ set(of_x86_64 capture_mend capture_short unwind_expression)
 
 # Not under an emulator. To the kernel each thread there is the emulator: its calls, its registers, its memory.
 set(not_emulated capture_alt_stack capture_frozen capture_method capture_refused capture_signalled capture_unanswered
-  main_thread os_linux poll_hook probe probe_children recognise_outside)
+  main_thread os_linux poll_hook probe probe_children recognise_outside sampled)
 list(APPEND not_emulated record_copy short_name turn_capacity unwind_hostile) # assert times, or take minutes there
 list(APPEND not_emulated crash suspended) # of tests/darwin: process_vm_readv is missing there; tests/apple runs that code on arm64
 

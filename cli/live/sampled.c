@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -32,10 +33,11 @@ static const uint8_t kernel_number[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  
 #define KERNEL_REGISTERS UINT64_C(0x1ffffffff)
 #endif
 
-struct sampler {
+struct sampled {
     int fd;
     size_t page;  /* bytes of the kernel's page before the ring */
     uint8_t *map; /* that page, then the ring */
+    uint64_t tail;
 };
 
 /* A user without rights gets no samples of the kernel's time. */
@@ -71,27 +73,43 @@ static void keep_on(void) {
     }
 }
 
-static int sampler_open(struct sampler *s, int tid) {
+int sampled_open(struct sampled **out, int tid) {
+    struct sampled *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return -ENOMEM;
+    }
     keep_on();
     s->fd = open_event(tid, false);
     if (s->fd < 0 && (errno == EACCES || errno == EPERM)) {
         s->fd = open_event(tid, true);
     }
-    if (s->fd < 0) {
-        return -errno;
-    }
     s->page = (size_t)sysconf(_SC_PAGESIZE);
-    s->map = mmap(NULL, s->page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-    if (s->map == MAP_FAILED) {
+    s->map = s->fd >= 0 ? mmap(NULL, s->page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0)
+                        : MAP_FAILED;
+    if (s->map == MAP_FAILED || ioctl(s->fd, PERF_EVENT_IOC_REFRESH, 1) != 0) {
         int error = -errno;
-        close(s->fd);
+        sampled_close(s);
         return error;
     }
+    *out = s;
     return 0;
 }
 
+void sampled_close(struct sampled *s) {
+    if (s == NULL) {
+        return;
+    }
+    if (s->map != NULL && s->map != MAP_FAILED) {
+        munmap(s->map, s->page + RING_BYTES);
+    }
+    if (s->fd >= 0) {
+        close(s->fd);
+    }
+    free(s);
+}
+
 /* Copies from the ring, which may wrap. */
-static void take(const struct sampler *s, uint64_t *at, void *to, size_t n) {
+static void take(const struct sampled *s, uint64_t *at, void *to, size_t n) {
     const uint8_t *ring = s->map + s->page;
     size_t from = *at % RING_BYTES, first = RING_BYTES - from < n ? RING_BYTES - from : n;
     memcpy(to, ring + from, first);
@@ -100,7 +118,7 @@ static void take(const struct sampler *s, uint64_t *at, void *to, size_t n) {
 }
 
 /* The kernel writes the mask's registers in the order of their numbers. */
-static void take_registers(const struct sampler *s, uint64_t *at, struct hd_regs *regs) {
+static void take_registers(const struct sampled *s, uint64_t *at, struct hd_regs *regs) {
     uint64_t value[64] = {0};
     for (unsigned i = 0; i < 64; i++) {
         if ((KERNEL_REGISTERS >> i & 1) != 0) {
@@ -115,7 +133,7 @@ static void take_registers(const struct sampler *s, uint64_t *at, struct hd_regs
     regs->pc = value[KERNEL_PC];
 }
 
-static int take_sample(const struct sampler *s, uint64_t at, uint8_t *stack, struct hd_capture *c) {
+static int take_sample(const struct sampled *s, uint64_t at, uint8_t *stack, struct hd_capture *c) {
     uint64_t abi = 0, size = 0, used = 0;
     take(s, &at, &c->at_ns, sizeof c->at_ns);
     take(s, &at, &abi, sizeof abi);
@@ -135,43 +153,56 @@ static int take_sample(const struct sampler *s, uint64_t at, uint8_t *stack, str
     return 0;
 }
 
-/* The first sample in the ring; other records may come before it. */
-static int read_sample(const struct sampler *s, uint8_t *stack, struct hd_capture *c) {
-    const struct perf_event_mmap_page *page = (const void *)s->map;
+/* Takes the newest sample in the ring since `since_ns`; other records may come before it. The kernel makes
+ * the next one when the ring is empty. */
+static int take_newest(struct sampled *s, uint64_t since_ns, uint8_t *stack, struct hd_capture *c) {
+    struct perf_event_mmap_page *page = (void *)s->map;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     struct perf_event_header h = {0};
-    for (uint64_t at = 0; head - at >= sizeof h; at += h.size) {
+    bool any = false;
+    int rc = -EAGAIN;
+    *c = (struct hd_capture){.at_ns = hd_os_now_ns(),
+                             .syscall_nr = HD_SYSCALL_NONE,
+                             .way = HD_WAY_SAMPLED,
+                             .state = HD_RUN_RUNNING};
+    for (uint64_t at = s->tail; head - at >= sizeof h; at += h.size) {
         uint64_t body = at;
         take(s, &body, &h, sizeof h);
         if (h.type == PERF_RECORD_SAMPLE) {
-            return take_sample(s, body, stack, c);
+            any = true;
+            rc = take_sample(s, body, stack, c);
+            rc = rc == 0 && c->at_ns < since_ns ? -EAGAIN : rc;
         }
         if (h.size < sizeof h || h.size > head - at) {
             break;
         }
     }
-    return -EAGAIN;
+    s->tail = head;
+    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+    if (any) {
+        (void)ioctl(s->fd, PERF_EVENT_IOC_REFRESH, 1);
+    }
+    return rc;
+}
+
+int sampled_next(struct sampled *s, uint64_t since_ns, uint64_t until_ns, uint8_t *stack,
+                 struct hd_capture *c) {
+    int rc = take_newest(s, since_ns, stack, c);
+    uint64_t now_ns = hd_os_now_ns();
+    if (rc == -EAGAIN && until_ns > now_ns) {
+        struct pollfd one = {.fd = s->fd, .events = POLLIN};
+        poll(&one, 1, (int)((until_ns - now_ns) / HD_NS_PER_MS) + 1);
+        rc = take_newest(s, since_ns, stack, c);
+    }
+    return rc;
 }
 
 int sampled_capture(int tid, uint64_t until_ns, uint8_t *stack, struct hd_capture *c) {
-    struct sampler s = {.fd = -1};
-    *c = (struct hd_capture){.at_ns = hd_os_now_ns(),
-                             .syscall_nr = HD_SYSCALL_NONE,
-                             .way = HD_WAY_SAMPLED,
-                             .state = HD_RUN_RUNNING};
-    int rc = sampler_open(&s, tid);
-    if (rc != 0 || s.map == NULL) {
-        return rc;
+    struct sampled *s;
+    int rc = sampled_open(&s, tid);
+    if (rc == 0) {
+        rc = sampled_next(s, 0, until_ns, stack, c);
+        sampled_close(s);
     }
-    if (ioctl(s.fd, PERF_EVENT_IOC_REFRESH, 1) != 0) { /* one sample */
-        rc = -errno;
-    } else {
-        uint64_t now_ns = hd_os_now_ns();
-        struct pollfd one = {.fd = s.fd, .events = POLLIN};
-        poll(&one, 1, until_ns > now_ns ? (int)((until_ns - now_ns) / HD_NS_PER_MS) + 1 : 0);
-        rc = read_sample(&s, stack, c);
-    }
-    munmap(s.map, s.page + RING_BYTES);
-    close(s.fd);
     return rc;
 }

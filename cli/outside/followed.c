@@ -12,11 +12,15 @@
 #include "detect/turn_state.h"
 #include "worker/threads.h"
 
-#define SAMPLE_NS (20 * HD_NS_PER_MS) /* how long a running thread may take to give its sample */
+#define SAMPLE_NS (2 * HD_NS_PER_MS) /* how long a running thread may take to give its first sample */
+#define SAMPLED_MAX \
+    32u /* threads whose samples are open: each has 132 KB. More threads do not run at once. */
 
 struct outside_followed {
     struct hd_turn_state turn;
     struct hd_target target;
+    struct sampled *sampled; /* NULL: the thread was not seen running */
+    bool missed;             /* the newest look found no sample of the running thread */
     struct hd_hook_turn end; /* end_ns 0: the hook has not said when the turn ended */
     uint64_t earlier_ns;
     bool at_least;
@@ -24,6 +28,7 @@ struct outside_followed {
     bool blocked;          /* at the newest sample */
     struct hd_sched sched; /* at the newest sample */
     uint64_t looked_ns;
+    uint64_t sampled_ns; /* when a sample was last taken or sent: older ones of the kernel are void */
     uint64_t samples;
 };
 
@@ -81,6 +86,8 @@ static void unfollow(struct outside_thread *t) {
     struct watcher *w = t->process->watcher;
     w->way->suspect(w->hook, t->tid, false);
     hd_target_close(&t->followed->target);
+    w->sampled -= t->followed->sampled != NULL;
+    sampled_close(t->followed->sampled);
     free(t->followed);
     t->followed = NULL;
 }
@@ -115,11 +122,28 @@ static void send_track(struct outside_thread *t, uint64_t now_ns) {
     reporting_send(t->process, &m);
 }
 
-/* A running thread gives a sample by perf. Without the right to it, the kernel shows whether it runs. */
-static void capture_running(struct outside_thread *t, struct hd_capture *c) {
+/* The samples stay open while the turn is followed, so the watcher waits for the first one only. */
+static int take_sample(struct outside_thread *t, struct hd_capture *c) {
+    struct outside_followed *f = t->followed;
+    struct watcher *w = t->process->watcher;
+    uint64_t until_ns = f->sampled == NULL ? hd_os_now_ns() + SAMPLE_NS : 0;
+    int rc = 0;
+    if (f->sampled == NULL) {
+        rc = w->sampled < SAMPLED_MAX ? sampled_open(&f->sampled, t->tid) : -EAGAIN;
+        w->sampled += rc == 0;
+    }
+    return rc == 0 ? sampled_next(f->sampled, f->sampled_ns, until_ns, w->stack, c) : rc;
+}
+
+/* A running thread gives a sample by perf. Without the right to it, the kernel shows whether it runs. False:
+ * the sample is due at the next look. */
+static bool capture_running(struct outside_thread *t, struct hd_capture *c) {
     struct outside_followed *f = t->followed;
     struct hd_sched sched = c->sched;
-    if (sampled_capture(t->tid, hd_os_now_ns() + SAMPLE_NS, t->process->watcher->stack, c) != 0) {
+    int rc = take_sample(t, c);
+    bool due = rc == -EAGAIN && f->sampled != NULL && !f->missed;
+    f->missed = due;
+    if (rc != 0) {
         bool ran = sched.slices != f->sched.slices || sched.cpu_ns != f->sched.cpu_ns;
         *c = (struct hd_capture){.at_ns = hd_os_now_ns(),
                                  .syscall_nr = HD_SYSCALL_NONE,
@@ -129,6 +153,7 @@ static void capture_running(struct outside_thread *t, struct hd_capture *c) {
     if (hd_thread_clock_sched(&f->target.files, &c->sched) != 0) {
         c->sched = sched;
     }
+    return !due;
 }
 
 static void send_sample(struct outside_thread *t) {
@@ -137,12 +162,12 @@ static void send_sample(struct outside_thread *t) {
     if (outside_reads(t->process) != 0) {
         return;
     }
+    uint64_t now_ns = hd_os_now_ns();
     int rc = hd_capture_frozen(&f->target, t->process->watcher->stack, &m.capture);
-    if (rc == -ESRCH) {
+    bool given = rc == 0 || (rc != -ESRCH && capture_running(t, &m.capture));
+    f->sampled_ns = now_ns;
+    if (!given) {
         return;
-    }
-    if (rc != 0) {
-        capture_running(t, &m.capture);
     }
     f->blocked = hd_capture_shows_wait(&m.capture);
     f->sched = m.capture.sched;
