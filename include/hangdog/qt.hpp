@@ -89,7 +89,7 @@ class qt_loop : public loop {
     };
 
     static bool is_main() {
-        return QAbstractEventDispatcher::instance() != nullptr &&
+        return QAbstractEventDispatcher::instance() != nullptr && QCoreApplication::instance() != nullptr &&
                QThread::currentThread() == QCoreApplication::instance()->thread();
     }
     static bool runs_on_glib() {

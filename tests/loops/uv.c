@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * libuv's loop, by hangdog/uv.h. With TEXTBOOK by uv_run() itself, where prepare and check handles mark.
+ * With WITH_WAITS by hangdog/waits.h, and so without a handle.
  */
 #include "hangdog/uv.h"
 
@@ -34,12 +35,15 @@ struct loop *loop_make(const char *name) {
     struct loop *loop = calloc(1, sizeof *loop);
     uv_loop_init(&loop->uv);
     loop->uv.data = loop;
+#ifdef WITH_WAITS
+    name = NULL;
+#endif
     loop->watch = name != NULL ? hangdog_uv_watch(&loop->uv, name, 0) : NULL;
     return loop;
 }
 
 void loop_run(struct loop *loop) {
-#ifdef TEXTBOOK
+#if defined TEXTBOOK || defined WITH_WAITS
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 #else
     hangdog_uv_run(loop->watch, &loop->uv, UV_RUN_DEFAULT);

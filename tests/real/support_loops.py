@@ -27,6 +27,7 @@ class Loop(typing.NamedTuple):
 
 LOOPS = (
     Loop("hand-written `epoll`", "epoll", "epoll.h", "the wait is called between two marks"),
+    Loop("hand-written `poll`, C++", "cxx", "hangdog.hpp", "the wait is a function of the program, called between two marks"),
     Loop("GLib", "glib", "glib.h", "the context's poll function", "libglib2.0-dev"),
     Loop("GTK 3", "gtk3", "glib.h", "the same, on the default context", "libgtk-3-dev", display=True),
     Loop("GTK 4", "gtk4", "glib.h", "the same", "libgtk-4-dev", display=True),
@@ -35,6 +36,13 @@ LOOPS = (
     Loop("libevent 2.1", "libevent", "libevent.h", "the backend's function that waits", "libevent-dev"),
     Loop("libev", "ev", "ev.h", "prepare and check watchers, last and first by priority", "libev-dev"),
     Loop("sd-event", "sd_event", "sd_event.h", "the loop's three steps, called one by one", "libsystemd-dev"),
+    Loop("Qt 5", "qt5", "qt.hpp", "the poll function of GLib's context", "qtbase5-dev"),
+    Loop("Qt 6", "qt6", "qt.hpp", "the same", "qt6-base-dev"),
+    Loop("Qt 6 without GLib", "qt-without-glib", "qt.hpp", "`aboutToBlock`, and the first event that Qt delivers", "qt6-base-dev"),
+    Loop("Qt 6, textbook", "qt-textbook", "hangdog.hpp", "`aboutToBlock` and `awake`", "qt6-base-dev", lies=("io", "timer", "idle", "nested", "two")),
+    Loop("SDL 2", "sdl", "sdl.h", "functions in place of SDL's", "libsdl2-dev", display=True),
+    Loop("libuv, by its waits", "uv-waits", "waits.h", "`epoll_pwait`, interposed at link time", "libuv1-dev"),
+    Loop("asyncio", "asyncio_loop.py", "hangdog.py", "the selector's `select`"),
 )
 
 
