@@ -72,7 +72,7 @@ set(alone
 set(slow_tests
   cli-agent cli-agent_unit cli-attach cli-bad_states cli-builds cli-changed_file cli-children cli-container cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-fentry cli-harmless cli-hostile_record cli-html
   cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-pool_stall cli-previous cli-printed_report
-  cli-readme cli-rights cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
+  cli-packages cli-readme cli-rights cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
   real-adapters real-asyncio real-attach_attacks real-attach_programs real-attach_states real-attach_unnoticed real-chromium_stacks real-clickhouse real-clickhouse_answers real-collector real-desktop real-dump_compared real-dump_peers real-first_tries real-freezes real-grouping real-identity real-javascript real-libc
   real-life real-lookup real-loops real-loops_made real-macho_files real-mixes real-modules real-no_loop real-node real-postgres real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-unwind_truth real-waits_by
@@ -84,7 +84,7 @@ set(slow_tests
 # flags, or their fake stops threads by a signal, which a sanitizer delays. A real program under watch is not instrumented, and the
 # release runs it: two of these show that the preload works beside a sanitizer. Of the slow tests, those run that read hostile input, or whose process dies in odd places.
 set(no_sanitizer_tests cli-app_identity cli-fentry cli-apple_check cli-apple_packages cli-apple_promises cli-bench_query cli-blame cli-comment_rule
-  cli-installed cli-link_check cli-trace unit-darwin_suspended_live)
+  cli-abi cli-installed cli-link_check cli-packages cli-trace unit-darwin_suspended_live)
 set(sanitized_real real-own_threads real-redis)
 set(sanitized_slow cli-bad_states cli-crash cli-dump cli-exec cli-hostile_record cli-symbols real-redis)
 # Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race.
