@@ -288,7 +288,7 @@ endforeach()
 
 # For another CPU a virtual machine runs what the emulator of one program cannot: these, and by hand all.
 set(quick_in_machine capture_alt_stack capture_frozen capture_method capture_refused capture_signalled main_thread os_linux probe_children
-  recognise_outside eintr_matrix library_fibers library_label library_leave library_live library_rest library_stacks library_tables)
+  recognise_outside eintr_matrix library_fibers library_label library_leave library_stacks library_tables)
 if(CMAKE_CROSSCOMPILING)
   set(quick_tests ${machine_tests})
   list(JOIN quick_in_machine | quick_in_machine)
