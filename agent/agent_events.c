@@ -131,7 +131,7 @@ static void find_total(struct agent *a, struct agent_watch *w, uid_t user, const
     set_text(key.unit, sizeof key.unit, o->unit);
     set_text(key.container, sizeof key.container,
              o->container_name[0] != '\0' ? o->container_name : o->container_id);
-    w->total = totals_find(&a->totals, &key);
+    w->total = totals_take(&a->totals, &key);
 }
 
 /* The kernel gives root the folder of a process that its user may not trace: set-user-id, or with rights that
@@ -181,6 +181,7 @@ void agent_forget(struct agent *a, struct host_process *of, const struct watched
     if (p != NULL && w->total < a->totals.count) {
         total_add(&a->totals.total[w->total], p->record);
     }
+    totals_leave(&a->totals, w->total);
     w->open = 0;
     give(a, w);
     free(w);

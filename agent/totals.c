@@ -26,17 +26,47 @@ static size_t add_key(struct totals *t, const struct total_key *key) {
     return t->count++;
 }
 
-size_t totals_find(struct totals *t, const struct total_key *key) {
+/* SIZE_MAX: all are in use. */
+static size_t find_unused(const struct totals *t) {
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < t->count && i < TOTALS_MAX; i++) {
+        if (t->total[i].users == 0 && (first == SIZE_MAX || t->total[i].left < t->total[first].left)) {
+            first = i;
+        }
+    }
+    return first;
+}
+
+static size_t find_place(struct totals *t, const struct total_key *key) {
     static const struct total_key other = {.app = "other"};
     for (size_t i = 0; i < t->count; i++) {
         if (is_equal(&t->total[i].key, key)) {
             return i;
         }
     }
-    if (t->count == TOTALS_MAX) {
-        return add_key(t, &other);
+    if (t->count < TOTALS_MAX) {
+        return add_key(t, key);
     }
-    return t->count < TOTALS_MAX ? add_key(t, key) : TOTALS_MAX;
+    size_t unused = find_unused(t);
+    if (unused != SIZE_MAX) {
+        t->total[unused] = (struct total){.key = *key};
+        return unused;
+    }
+    return t->count == TOTALS_MAX ? add_key(t, &other) : TOTALS_MAX;
+}
+
+size_t totals_take(struct totals *t, const struct total_key *key) {
+    size_t index = find_place(t, key);
+    if (index < t->count) {
+        t->total[index].users++;
+    }
+    return index;
+}
+
+void totals_leave(struct totals *t, size_t index) {
+    if (index < t->count && --t->total[index].users == 0) {
+        t->total[index].left = ++t->lefts;
+    }
 }
 
 void totals_free(struct totals *t) {

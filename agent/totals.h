@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums over programs with the same app, unit, container and user. They never fall: what a process adds stays
- * after its end. Ordinary code.
+ * Sums over programs with the same app, unit, container and user. They never fall: the part of a process
+ * stays after its end, until other keys need the place. Ordinary code.
  */
 #ifndef AGENT_TOTALS_H
 #define AGENT_TOTALS_H
@@ -24,17 +24,22 @@ struct total {
     struct total_key key;
     uint64_t hangs, hang_ns, longest_ns, turns, busy_ns, idle_ns, histogram[HD_TURN_BUCKETS];
     unsigned processes, loops, frozen; /* of now */
+    unsigned users;                    /* watched processes that have the index */
+    uint64_t left;                     /* a number: which of the unused ones was left first */
 };
 
 struct totals {
-    struct total *total; /* the last one is of all keys that have no place */
+    struct total *total; /* at TOTALS_MAX: of all keys that have no place */
     size_t count;
+    uint64_t lefts;
 };
 
-/* The index of this key. A program can have any name, so there are at most TOTALS_MAX keys, and one for all
+/* The index of this key, for one process, until totals_leave. A program can have any name, so there are at
+ * most TOTALS_MAX keys. A new key takes the place of the unused key that was left first, else that of all
  * others. SIZE_MAX: no memory. */
 #define TOTALS_MAX 1000u
-size_t totals_find(struct totals *t, const struct total_key *key);
+size_t totals_take(struct totals *t, const struct total_key *key);
+void totals_leave(struct totals *t, size_t index);
 void totals_free(struct totals *t);
 
 /* Adds the counters of a process. */
