@@ -152,8 +152,24 @@ static bool can_be_read(pid_t pid) {
     return fd >= 0;
 }
 
+/* The name by which the program was started: Debian's redis-server is a link to redis-check-rdb. The kernel
+ * keeps 15 characters, so a longer name is the file's. */
+static const char *name_of_process(pid_t pid, const char *file, char *name, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    FILE *in = fopen(path, "re");
+    bool known = in != NULL && fgets(name, (int)size, in) != NULL;
+    if (in != NULL) {
+        fclose(in);
+    }
+    if (known) {
+        name[strcspn(name, "\n")] = '\0';
+    }
+    return known && name[0] != '\0' && strlen(name) < 15 ? name : base_name(file);
+}
+
 void target_checks_process(struct checks *c, pid_t pid) {
-    char path[64], file[PATH_MAX], fix[FIX_BYTES];
+    char path[64], file[PATH_MAX], fix[FIX_BYTES], comm[64];
     struct problem why;
     if (proc_stat(pid).state == 0) {
         checks_add(c, "process", CHECK_FAIL, NULL, "no process %d", (int)pid);
@@ -170,8 +186,9 @@ void target_checks_process(struct checks *c, pid_t pid) {
                    other && geteuid() != 0 ? " (another user's)" : "");
         return;
     }
-    checks_add(c, "process", CHECK_OK, NULL, "%d (%s) can be read: hangdog dump %d", (int)pid,
-               base_name(file), (int)pid);
+    const char *name = name_of_process(pid, file, comm, sizeof comm);
+    checks_add(c, "process", CHECK_OK, NULL, "%d (%s) can be read: hangdog dump %d", (int)pid, name,
+               (int)pid);
     if (preload_is_in(pid)) {
         checks_add(c, "watch", CHECK_OK, NULL, "hangdog run watches it");
     } else if (!program_can_be_watched(path, &why)) {
@@ -183,5 +200,5 @@ void target_checks_process(struct checks *c, pid_t pid) {
         snprintf(fix, sizeof fix, "hangdog attach %d", (int)pid);
         checks_add(c, "watch", CHECK_WARN, fix, "it is not watched: its hangs are not recorded");
     }
-    check_names(c, path, base_name(file), pid);
+    check_names(c, path, name, pid);
 }

@@ -7,9 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
-from support_run import SANITIZER, environment, main
+from support_run import SANITIZER, environment, main, wait_until
 from support_screen import Screens, screen
 from test_cli import HANGDOG, Command, run
 
@@ -104,6 +105,13 @@ class Doctor(Command, Screens):
         self.addCleanup(sleep.kill)
         self.assertIn("(sleep) can be read", self.one("process", sleep.pid)["detail"])
         self.assertEqual("warn", self.one("watch", sleep.pid)["status"])
+        link = tempfile.mkdtemp(prefix="hangdog-test-")
+        self.addCleanup(shutil.rmtree, link)
+        os.symlink("/bin/sleep", link + "/slumber")
+        other = subprocess.Popen([link + "/slumber", "100"])  # pylint: disable=consider-using-with
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        wait_until(lambda: "(slumber) can be read" in self.one("process", other.pid)["detail"], "the program's name")
         _, checks = self.as_nobody(str(sleep.pid))
         self.assertEqual("warn", checks["process"]["status"])
         self.assertIn("another user's", checks["process"]["detail"])
