@@ -12,6 +12,7 @@
 #include "detect/turn_state.h"
 #include "worker/threads.h"
 
+#define UNKNOWN_NS (1 * HD_NS_PER_S) /* after the threshold, for which a thread without a loop is suspect */
 #define SAMPLE_NS (2 * HD_NS_PER_MS) /* how long a running thread may take to give its first sample */
 #define SAMPLED_MAX \
     32u /* threads whose samples are open: each has 132 KB. More threads do not run at once. */
@@ -27,7 +28,7 @@ struct outside_followed {
     bool tracked;          /* the worker knows the turn */
     bool blocked;          /* at the newest sample */
     struct hd_sched sched; /* at the newest sample */
-    uint64_t looked_ns;
+    uint64_t begun_ns, looked_ns;
     uint64_t sampled_ns; /* when a sample was last taken or sent: older ones of the kernel are void */
     uint64_t samples;
 };
@@ -75,7 +76,7 @@ static bool follow(struct outside_thread *t, const struct hd_hook_thread *seen) 
     t->followed = f;
     f->earlier_ns = seen->earlier_ns;
     f->at_least = !seen->known;
-    f->looked_ns = hd_os_now_ns();
+    f->begun_ns = f->looked_ns = hd_os_now_ns();
     f->target.capacity = HD_STACK_BYTES_MAX;
     (void)hd_target_open(&f->target, hd_thread_id_of((uint64_t)t->tid));
     w->way->suspect(w->hook, t->tid, true);
@@ -284,9 +285,16 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
         if (t->tid != t->process->live.pid || seen->known || t->sights > 1) {
             return false;
         }
-        old_ns = limits->threshold_ns;
+        old_ns = options_of(t)->threshold_ns;
     }
     return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns;
+}
+
+/* A main thread without a loop may wait for other threads for ever. So it is suspect only for as long as a
+ * wait needs to be seen: the suspicion costs all calls of the host. */
+static bool is_suspect(const struct outside_thread *t, uint64_t now_ns) {
+    return t->certainty != HD_RECORD_NO_LOOP || t->has_evidence ||
+           now_ns < t->followed->begun_ns + options_of(t)->threshold_ns + UNKNOWN_NS;
 }
 
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
@@ -308,6 +316,8 @@ uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
         unfollow(t);
         return UINT64_MAX;
     }
+    const struct watcher *w = t->process->watcher;
+    w->way->suspect(w->hook, t->tid, is_suspect(t, now_ns));
     if (t->followed->turn.phase == HD_TURN_HANGING) {
         const struct hd_turn_state *turn = &t->followed->turn;
         reporting_duration(t, turn->start_ns + t->followed->earlier_ns, turn->excluded_ns,

@@ -77,6 +77,26 @@ class States(unittest.TestCase):
         self.assertGreaterEqual(report["duration_ns"], SECOND_NS / 2)
         self.assertEqual(report["watch"], {"from": "outside", "hook": "looks", "turns": "polled"})
 
+    def test_no_call_of_the_host_is_hooked_for_a_main_thread_that_waits(self):
+        """By `switches`: the main thread joins the loop's thread. It is suspect for as long as a loop needs to be seen."""
+        watcher, program = self.watch("thread")
+        if "switches" not in self.links(watcher.process.pid):
+            self.skipTest("this way does not hook the calls of the host")
+        watcher.wait_for("watching the loop of states.py[%d]" % program.pid)
+        wait_until(lambda: "sys_enter" in self.links(watcher.process.pid), "the suspicion", 10)
+        wait_until(lambda: "sys_enter" not in self.links(watcher.process.pid), "the end of the suspicion", 20)
+        program.go()
+        watcher.process.wait(60)
+
+    @staticmethod
+    def links(pid):
+        """The kernel's tracepoints to which the process has attached programs; "switches": one is that of all switches."""
+        text = ""
+        for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+            with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+                text += file.read()
+        return text.replace("sched_switch", "switches") if "link_type" in text else ""
+
     def test_processes_die_stop_and_become_others(self):
         watcher, dies, stops, becomes, thread = self.watch("dies", "stops", "becomes", "thread")
         for program in (dies, stops, thread):

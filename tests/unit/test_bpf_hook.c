@@ -350,6 +350,29 @@ static void a_turn_after_a_wait_that_did_not_block_has_an_uncertain_start(void *
     assert_null(hook->programs.any_enter);
 }
 
+/* Its waits before the first sight are not known, so the time since the attach is no turn. */
+static void a_busy_loop_before_its_first_sight_is_in_no_long_turn(void **state) {
+    (void)state;
+    if (hook->all_calls) {
+        skip(); /* this way sees each wait */
+    }
+    memset(&seen, 0, sizeof seen);
+    memset(shared, 0, sizeof *shared);
+    shared->ready = true;
+    child = child_start(run_loop, &event, 1);
+    hd_os_nap(LONG_NS);
+    assert_int_equal(way->watch(hook, child, child), 0);
+    hd_os_nap(3 * LONG_NS);
+    struct hd_hook_thread t;
+    way->step(hook, hd_os_now_ns());
+    way->read(hook, child, &t);
+    if (seen.sights == 0) { /* a busy machine may have taken its CPU in a wait */
+        assert_true(!t.known && !t.waits && t.earlier_ns >= 2 * LONG_NS);
+        assert_true(hd_os_now_ns() - t.since_ns < LONG_NS);
+    }
+    look_until(seen.sights > 0); /* under suspicion */
+}
+
 static void each_wait_call_is_seen(void **state) {
     (void)state;
     static const char calls[] = "pPS";
@@ -435,6 +458,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_turn_is_seen_while_it_lasts, end),
         cmocka_unit_test_teardown(a_long_turn_is_found_among_all_threads, end),
         cmocka_unit_test_teardown(a_turn_after_a_wait_that_did_not_block_has_an_uncertain_start, end),
+        cmocka_unit_test_teardown(a_busy_loop_before_its_first_sight_is_in_no_long_turn, end),
         cmocka_unit_test_teardown(each_wait_call_is_seen, end),
         cmocka_unit_test_teardown(threads_and_processes_come_and_go, end),
         cmocka_unit_test_teardown(slots_are_used_again, end),

@@ -131,6 +131,8 @@ static int try_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
         h->new_seeds++;
         h->seeds++;
         rc = hd_programs_see_switches(&h->programs, true);
+    } else if (call.where == HD_PROC_BLOCKED) {
+        s->off_ns = o->begun_ns;
     }
     rc = rc == 0 ? hd_slots_publish(&h->slots, (uint32_t)slot) : rc;
     rc = rc == 0 ? read_call(pid, tid, &after) : rc;
@@ -138,6 +140,10 @@ static int try_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
         /* the thread may have left the wait before the programs knew the thread */
         __u64 seeded = o->begun_ns << 5 | 1;
         __atomic_compare_exchange_n(&s->in, &seeded, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    }
+    if (rc == 0 && !is_same_call(&call, &after)) {
+        __u64 blocked = o->begun_ns;
+        __atomic_compare_exchange_n(&s->off_ns, &blocked, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     }
     if (rc == 0 && is_wait(&after) && __atomic_load_n(&s->in, __ATOMIC_SEQ_CST) == 0) {
         rc = -EAGAIN;
@@ -206,6 +212,16 @@ static uint64_t certain_start(const struct hd_hook *h, const struct hd_slot *s, 
     return exact ? since : suspect;
 }
 
+/* The same for a thread without a mark since the watch began: while it ran, it may have been in waits that
+ * did not block. */
+static uint64_t certain_start_of_unknown(const struct hd_hook *h, const struct hd_slot *s, uint64_t begun) {
+    uint64_t suspect = __atomic_load_n(&s->suspect_ns, __ATOMIC_RELAXED);
+    uint64_t off = __atomic_load_n(&s->off_ns, __ATOMIC_RELAXED);
+    uint64_t start = off != 0 ? off : hd_os_now_ns();
+    start = suspect != 0 && suspect < start ? suspect : start;
+    return h->all_calls || start < begun ? begun : start;
+}
+
 static void hook_read(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) {
     int slot = hd_slots_find(&h->slots, tid);
     *out = (struct hd_hook_thread){.known = false};
@@ -229,7 +245,9 @@ static void hook_read(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) 
         out->since_ns = certain_start(h, s, since);
         out->earlier_ns = out->since_ns - since;
     } else {
-        out->since_ns = h->slots.owner[slot].begun_ns;
+        uint64_t begun = h->slots.owner[slot].begun_ns;
+        out->since_ns = certain_start_of_unknown(h, s, begun);
+        out->earlier_ns = out->since_ns - begun;
     }
 }
 
