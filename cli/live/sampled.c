@@ -6,14 +6,10 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "os/os.h"
+#include "outside/linux/perf_ring.h"
 
 #define PERIOD_NS 50000u /* of the thread's own time until its sample */
 #define RING_BYTES (128u << 10)
@@ -34,42 +30,30 @@ static const uint8_t kernel_number[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  
 #endif
 
 struct sampled {
-    int fd;
-    size_t page;  /* bytes of the kernel's page before the ring */
-    uint8_t *map; /* that page, then the ring */
-    uint64_t tail;
+    struct hd_perf_ring ring;
 };
 
 /* A user without rights gets no samples of the kernel's time. */
-static int open_event(int tid, bool user_only) {
-    struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
-                                .size = sizeof a,
-                                .config = PERF_COUNT_SW_TASK_CLOCK,
-                                .sample_period = PERIOD_NS,
-                                .sample_type =
-                                    PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-                                .disabled = 1,
-                                .exclude_kernel = user_only,
-                                .exclude_hv = 1,
-                                .wakeup_events = 1,
-                                .use_clockid = 1,
-                                .clockid = CLOCK_MONOTONIC,
-                                .sample_regs_user = KERNEL_REGISTERS,
-                                .sample_stack_user = STACK_ROOM};
-    return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+static int open_event(struct sampled *s, int tid, bool user_only) {
+    const struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
+                                      .config = PERF_COUNT_SW_TASK_CLOCK,
+                                      .sample_period = PERIOD_NS,
+                                      .sample_type =
+                                          PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+                                      .disabled = 1,
+                                      .exclude_kernel = user_only,
+                                      .exclude_hv = 1,
+                                      .wakeup_events = 1,
+                                      .sample_regs_user = KERNEL_REGISTERS,
+                                      .sample_stack_user = STACK_ROOM};
+    return hd_perf_ring_open(&s->ring, &a, tid, RING_BYTES);
 }
 
-/* One event stays open. Otherwise the kernel switches its hooks on for each first event, which takes 20 ms.
- */
+/* One event stays open for all samples. */
 static void keep_on(void) {
     static int kept = -1;
     if (kept < 0) {
-        struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
-                                    .size = sizeof a,
-                                    .config = PERF_COUNT_SW_DUMMY,
-                                    .exclude_kernel = 1,
-                                    .exclude_hv = 1};
-        kept = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+        kept = hd_perf_keep_on();
     }
 }
 
@@ -79,50 +63,34 @@ int sampled_open(struct sampled **out, int tid) {
         return -ENOMEM;
     }
     keep_on();
-    s->fd = open_event(tid, false);
-    if (s->fd < 0 && (errno == EACCES || errno == EPERM)) {
-        s->fd = open_event(tid, true);
+    int rc = open_event(s, tid, false);
+    if (rc == -EACCES || rc == -EPERM) {
+        rc = open_event(s, tid, true);
     }
-    s->page = (size_t)sysconf(_SC_PAGESIZE);
-    s->map = s->fd >= 0 ? mmap(NULL, s->page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0)
-                        : MAP_FAILED;
-    if (s->map == MAP_FAILED || ioctl(s->fd, PERF_EVENT_IOC_REFRESH, 1) != 0) {
-        int error = -errno;
+    if (rc == 0 && ioctl(s->ring.fd, PERF_EVENT_IOC_REFRESH, 1) != 0) {
+        rc = -errno;
+    }
+    if (rc != 0) {
         sampled_close(s);
-        return error;
+        return rc;
     }
     *out = s;
     return 0;
 }
 
 void sampled_close(struct sampled *s) {
-    if (s == NULL) {
-        return;
+    if (s != NULL) {
+        hd_perf_ring_close(&s->ring);
+        free(s);
     }
-    if (s->map != NULL && s->map != MAP_FAILED) {
-        munmap(s->map, s->page + RING_BYTES);
-    }
-    if (s->fd >= 0) {
-        close(s->fd);
-    }
-    free(s);
-}
-
-/* Copies from the ring, which may wrap. */
-static void take(const struct sampled *s, uint64_t *at, void *to, size_t n) {
-    const uint8_t *ring = s->map + s->page;
-    size_t from = *at % RING_BYTES, first = RING_BYTES - from < n ? RING_BYTES - from : n;
-    memcpy(to, ring + from, first);
-    memcpy((uint8_t *)to + first, ring, n - first);
-    *at += n;
 }
 
 /* The kernel writes the mask's registers in the order of their numbers. */
-static void take_registers(const struct sampled *s, uint64_t *at, struct hd_regs *regs) {
+static void take_registers(const struct hd_perf_ring *r, uint64_t *at, struct hd_regs *regs) {
     uint64_t value[64] = {0};
     for (unsigned i = 0; i < 64; i++) {
         if ((KERNEL_REGISTERS >> i & 1) != 0) {
-            take(s, at, &value[i], sizeof value[i]);
+            hd_perf_ring_copy(r, at, &value[i], sizeof value[i]);
         }
     }
     for (unsigned i = 0; i < sizeof kernel_number; i++) {
@@ -133,18 +101,18 @@ static void take_registers(const struct sampled *s, uint64_t *at, struct hd_regs
     regs->pc = value[KERNEL_PC];
 }
 
-static int take_sample(const struct sampled *s, uint64_t at, uint8_t *stack, struct hd_capture *c) {
+static int take_sample(const struct hd_perf_ring *r, uint64_t at, uint8_t *stack, struct hd_capture *c) {
     uint64_t abi = 0, size = 0, used = 0;
-    take(s, &at, &c->at_ns, sizeof c->at_ns);
-    take(s, &at, &abi, sizeof abi);
+    hd_perf_ring_copy(r, &at, &c->at_ns, sizeof c->at_ns);
+    hd_perf_ring_copy(r, &at, &abi, sizeof abi);
     if (abi != PERF_SAMPLE_REGS_ABI_64) {
         return -ENOTSUP;
     }
-    take_registers(s, &at, &c->regs);
-    take(s, &at, &size, sizeof size);
+    take_registers(r, &at, &c->regs);
+    hd_perf_ring_copy(r, &at, &size, sizeof size);
     if (size != 0 && size <= STACK_ROOM) {
-        take(s, &at, stack, size);
-        take(s, &at, &used, sizeof used);
+        hd_perf_ring_copy(r, &at, stack, size);
+        hd_perf_ring_copy(r, &at, &used, sizeof used);
     }
     c->stack = stack;
     c->stack_addr = c->regs.sp;
@@ -156,31 +124,22 @@ static int take_sample(const struct sampled *s, uint64_t at, uint8_t *stack, str
 /* Takes the newest sample in the ring since `since_ns`; other records may come before it. The kernel makes
  * the next one when the ring is empty. */
 static int take_newest(struct sampled *s, uint64_t since_ns, uint8_t *stack, struct hd_capture *c) {
-    struct perf_event_mmap_page *page = (void *)s->map;
-    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    struct perf_event_header h = {0};
+    struct hd_perf_record record;
     bool any = false;
     int rc = -EAGAIN;
     *c = (struct hd_capture){.at_ns = hd_os_now_ns(),
                              .syscall_nr = HD_SYSCALL_NONE,
                              .way = HD_WAY_SAMPLED,
                              .state = HD_RUN_RUNNING};
-    for (uint64_t at = s->tail; head - at >= sizeof h; at += h.size) {
-        uint64_t body = at;
-        take(s, &body, &h, sizeof h);
-        if (h.type == PERF_RECORD_SAMPLE) {
+    while (hd_perf_ring_next(&s->ring, &record)) {
+        if (record.head.type == PERF_RECORD_SAMPLE) {
             any = true;
-            rc = take_sample(s, body, stack, c);
+            rc = take_sample(&s->ring, record.body, stack, c);
             rc = rc == 0 && c->at_ns < since_ns ? -EAGAIN : rc;
         }
-        if (h.size < sizeof h || h.size > head - at) {
-            break;
-        }
     }
-    s->tail = head;
-    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
     if (any) {
-        (void)ioctl(s->fd, PERF_EVENT_IOC_REFRESH, 1);
+        (void)ioctl(s->ring.fd, PERF_EVENT_IOC_REFRESH, 1);
     }
     return rc;
 }
@@ -190,7 +149,7 @@ int sampled_next(struct sampled *s, uint64_t since_ns, uint64_t until_ns, uint8_
     int rc = take_newest(s, since_ns, stack, c);
     uint64_t now_ns = hd_os_now_ns();
     if (rc == -EAGAIN && until_ns > now_ns) {
-        struct pollfd one = {.fd = s->fd, .events = POLLIN};
+        struct pollfd one = {.fd = s->ring.fd, .events = POLLIN};
         poll(&one, 1, (int)((until_ns - now_ns) / HD_NS_PER_MS) + 1);
         rc = take_newest(s, since_ns, stack, c);
     }

@@ -16,18 +16,18 @@ struct report_origin {
     const char *host, *unit, *container;
 };
 
-/* `options`: the struct of the command's options, with a struct report_origin at `member`. */
-#define OPTION_ORIGIN(options, member, name_, help_, more_)                                          \
-    {                                                                                                \
-        .name = name_, .kind = OPTION_TEXT, .to = offsetof(struct options, member), .value = "NAME", \
-        .help = help_, .more = more_                                                                 \
+/* `options`: the struct of the command's options. Then its members. */
+#define OPTION_ORIGIN(options, member, name_, help_, more_)                                            \
+    {                                                                                                  \
+        .name = (name_), .kind = OPTION_TEXT, .to = offsetof(struct options, member), .value = "NAME", \
+        .help = (help_), .more = (more_)                                                               \
     }
-#define OPTION_ORIGINS(options, member)                                                                   \
-    OPTION_ORIGIN(options, member.host, "host", "of this host, as 'web-*'",                               \
+#define OPTION_ORIGINS(options, host_member, unit_member, container_member)                               \
+    OPTION_ORIGIN(options, host_member, "host", "of this host, as 'web-*'",                               \
                   "NAME is a pattern of the shell."),                                                     \
-        OPTION_ORIGIN(options, member.unit, "unit", "of this systemd unit, as nginx",                     \
+        OPTION_ORIGIN(options, unit_member, "unit", "of this systemd unit, as nginx",                     \
                       "A name without an end is a service's, too. NAME is a pattern of the shell."),      \
-        OPTION_ORIGIN(options, member.container, "container", "of this container: its name, image or id", \
+        OPTION_ORIGIN(options, container_member, "container", "of this container: its name, image or id", \
                       "NAME is a pattern of the shell, as 'registry/shop:*'.")
 
 bool report_origin_fits(const json_t *report, const struct report_origin *wanted);

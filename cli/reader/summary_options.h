@@ -10,7 +10,7 @@
 #define OPTION_SINCE(options, member, more_)                                                           \
     {                                                                                                  \
         .name = "since", .kind = OPTION_TEXT, .to = offsetof(struct options, member), .value = "WHEN", \
-        .help = "no older ones: 2h, 3d, today, yesterday, 2026-11-20", .more = more_                   \
+        .help = "no older ones: 2h, 3d, today, yesterday, 2026-11-20", .more = (more_)                 \
     }
 #define OPTION_OF_APP(options, member)                                                               \
     {                                                                                                \

@@ -65,7 +65,7 @@ static const struct command_option list_options[] = {
      .words = REPORT_WORDS_KINDS,
      .help = "of this kind: hang, fatal, launch, session ...",
      .more = "A session is one run of an app; only this option lists sessions."},
-    OPTION_ORIGINS(options, read.origin),
+    OPTION_ORIGINS(options, read.origin.host, read.origin.unit, read.origin.container),
     {.name = "each",
      .kind = OPTION_FLAG,
      TO(each),

@@ -53,7 +53,7 @@ static const struct command_option stats_options[] = {
          "or a container has a dash."},
     OPTION_SINCE(options, read.since, NULL),
     OPTION_OF_APP(options, read.app),
-    OPTION_ORIGINS(options, read.origin),
+    OPTION_ORIGINS(options, read.origin.host, read.origin.unit, read.origin.container),
     {.name = "rows",
      .letter = 'n',
      .kind = OPTION_COUNT,

@@ -41,7 +41,7 @@ static char *key_of_container(const json_t *summary) {
         .title = "LAST", .drops = 3                 \
     }
 #define NAMES(title_) \
-    { COST, {.title = title_, .gives_way = 1, .least = 12}, APP }
+    { COST, {.title = (title_), .gives_way = 1, .least = 12}, APP }
 
 const struct stats_by *stats_by_find(const char *name) {
     static const struct stats_by all[] = {
