@@ -2,6 +2,7 @@
 """Programs that were linked with the last release run with the libraries of this build: scripts/check-abi."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -32,6 +33,16 @@ class Abi(unittest.TestCase):
                 with open(os.path.join(copy, known), "w", encoding="utf-8") as file:
                     file.write(new)
                 self.assertEqual(status, check(copy)[0])
+
+
+class Recipes(unittest.TestCase):
+    def test_recipes_of_other_systems_have_the_version_of_the_header(self):
+        found = {}
+        for path, pattern in (("include/hangdog/hangdog.h", r'define HANGDOG_VERSION "([^"]+)"'),
+                              ("packaging/fedora/hangdog.spec", r"(?m)^Version: +(\S+)"), ("packaging/arch/PKGBUILD", r"(?m)^pkgver=(\S+)")):
+            with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+                found[path] = re.search(pattern, file.read()).group(1)
+        self.assertEqual(1, len(set(found.values())), found)
 
 
 if __name__ == "__main__":
