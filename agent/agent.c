@@ -221,10 +221,10 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Waits until something is due. */
-static void wait_for_work(struct agent *a) {
+/* Waits until something is due. True: the server has work. */
+static bool wait_for_work(struct agent *a) {
     struct pollfd fds[SERVER_POLLED + 1];
-    size_t count = server_poll(a->server, fds);
+    size_t count = server_poll(a->server, fds), servers = count;
     uint64_t now_ns = hd_os_now_ns(), until_ns = least(watcher_next_ns(a->watcher), a->tick_ns);
     int fd = watcher_descriptor(a->watcher);
     until_ns = least(until_ns, a->look_ns);
@@ -234,15 +234,23 @@ static void wait_for_work(struct agent *a) {
     uint64_t for_ns = until_ns > now_ns ? least(until_ns - now_ns, HD_NS_PER_S) : 0;
     const struct timespec wait = {.tv_nsec = (long)(for_ns % HD_NS_PER_S),
                                   .tv_sec = (time_t)(for_ns / HD_NS_PER_S)};
-    (void)ppoll(fds, count, &wait, NULL);
+    bool ready = false;
+    if (ppoll(fds, count, &wait, NULL) > 0) {
+        for (size_t i = 0; i < servers; i++) {
+            ready |= fds[i].revents != 0;
+        }
+    }
+    return ready;
 }
 
 void agent_run(struct agent *a, const volatile sig_atomic_t *stop, volatile sig_atomic_t *reload) {
     while (*stop == 0) {
-        wait_for_work(a);
+        bool ready = wait_for_work(a);
         uint64_t now_ns = hd_os_now_ns();
         watcher_step(a->watcher);
-        server_step(a->server, now_ns);
+        if (ready || now_ns >= a->tick_ns) { /* a connection may be too old */
+            server_step(a->server, now_ns);
+        }
         if (now_ns >= a->scan_ns) {
             bool busy = a->budget.credit_ns < (int64_t)(60 * a->budget.ns_per_s);
             (void)processes_scan(&a->processes, now_ns, gone, a); /* the next one may do better */

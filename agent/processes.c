@@ -57,13 +57,10 @@ static struct hd_proc_stat stat_of(pid_t pid) {
     return hd_proc_stat_read(AT_FDCWD, path);
 }
 
+/* Its files are read at the first look: most new processes of a host have ended by then. */
 static struct host_process make_new(pid_t pid, uint64_t now_ns) {
-    struct hd_proc_stat st = stat_of(pid);
-    return (struct host_process){.pid = pid,
-                                 .is = (st.flags & OF_KERNEL) != 0 || pid == getpid() ? PROCESS_NEVER
-                                                                                      : PROCESS_NEW,
-                                 .next_ns = now_ns + FIRST_NS,
-                                 .started_ns = st.started_boot_ns};
+    return (struct host_process){
+        .pid = pid, .is = pid == getpid() ? PROCESS_NEVER : PROCESS_NEW, .next_ns = now_ns + FIRST_NS};
 }
 
 int processes_scan(struct processes *p, uint64_t now_ns, void (*gone)(void *arg, struct host_process *of),
@@ -125,11 +122,13 @@ struct host_process *processes_due(struct processes *p, uint64_t now_ns) {
         if (one->next_ns > now_ns || one->is == PROCESS_WATCHED) {
             continue;
         }
-        struct hd_proc_stat st = one->looks != 0 ? stat_of(one->pid) : (struct hd_proc_stat){0};
+        struct hd_proc_stat st = stat_of(one->pid);
         if (one->looks != 0 && st.started_boot_ns != one->started_ns) {
             *one = make_new(one->pid, now_ns);
             continue;
         }
+        one->started_ns = st.started_boot_ns;
+        one->is = (st.flags & OF_KERNEL) != 0 ? PROCESS_NEVER : one->is;
         p->cursor = (p->cursor + i + 1) % p->count;
         one->looks++;
         one->next_ns = now_ns + (one->looks == 1      ? SECOND_NS - FIRST_NS
