@@ -50,6 +50,15 @@ static void say(struct agent *a, const char *what) {
     (void)hd_notify_send(a->notify_fd, text);
 }
 
+static void print_start(struct agent *a) {
+    const uint16_t port = server_port(a->server);
+    char figures[40] = "";
+    if (port != 0) {
+        snprintf(figures, sizeof figures, ", figures at port %u", port);
+    }
+    agent_print(a, "watches this host by %s%s; see: hangdog top", watcher_way(a->watcher)->name, figures);
+}
+
 bool agent_start(struct agent *a, const struct agent_options *options, struct problem *why) {
     const char *notify = getenv("NOTIFY_SOCKET");
     a->options = options;
@@ -63,6 +72,7 @@ bool agent_start(struct agent *a, const struct agent_options *options, struct pr
     budget_start(&a->budget, strtod(options->cpu, NULL), (uint64_t)options->memory << 20, a->started_ns,
                  agent_cpu_ns());
     say(a, "READY=1\n");
+    print_start(a);
     return true;
 }
 

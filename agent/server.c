@@ -87,6 +87,10 @@ struct server *server_open(const struct server_options *options, struct problem 
     return s;
 }
 
+uint16_t server_port(const struct server *s) {
+    return s->listener[1] >= 0 ? listener_port(s->listener[1]) : 0;
+}
+
 static void end(struct connection *c) {
     if (c->fd >= 0) {
         close(c->fd);

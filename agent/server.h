@@ -31,6 +31,9 @@ struct server_options {
 struct server *server_open(const struct server_options *options, struct problem *why);
 void server_close(struct server *s); /* NULL: nothing */
 
+/* The port at which figures are; 0: only the local socket is open. */
+uint16_t server_port(const struct server *s);
+
 /* Descriptors to poll; their number. */
 #define SERVER_POLLED 18
 size_t server_poll(const struct server *s, struct pollfd fds[SERVER_POLLED]);

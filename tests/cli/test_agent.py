@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, main
 
@@ -217,6 +218,9 @@ class Agent(unittest.TestCase):
     def test_figures_in_a_file(self):
         figures = wait_until(lambda: (self.folder / "figures.prom").exists() and (self.folder / "figures.prom").read_text(), "the file")
         self.assertRegex(figures, r"(?m)^hangdog_agent_cpu_seconds_total \d+")
+        (port,) = set(re.findall(r"hangdog: watches this host by \w+, figures at port (\d+); see: hangdog top\n", self.log.read_text()))
+        with urllib.request.urlopen("http://127.0.0.1:%s/metrics" % port, timeout=PATIENCE) as page:
+            self.assertIn(b"hangdog_agent_cpu_seconds_total", page.read())
         self.assertEqual(0o640, (self.folder / "figures.prom").stat().st_mode & 0o777)
 
     def test_the_rules_are_read_again(self):
