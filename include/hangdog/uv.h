@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * Hangdog for libuv 1.44 and later: each turn of a loop is exact.
+ * Hangdog for libuv 1.44 and later, on Linux: each turn of a loop is exact.
  *
  * @code
  * hangdog_start(NULL);
@@ -19,8 +19,8 @@
 #ifndef HANGDOG_UV_H
 #define HANGDOG_UV_H
 
-#include <poll.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <uv.h>
 
 #include "hangdog/hangdog.h"
@@ -47,7 +47,7 @@ static inline void hangdog_uv_idle(uv_idle_t *handle) {
 
 static inline void hangdog_uv_prepare(uv_prepare_t *handle) {
     hangdog_uv *watch = (hangdog_uv *)handle->data;
-    struct pollfd backend = {uv_backend_fd(handle->loop), POLLIN, 0};
+    struct epoll_event first;
     if (!watch->runs) { /* the mode is not known: libuv waits itself */
         hangdog_before_wait(watch->loop);
         return;
@@ -60,7 +60,7 @@ static inline void hangdog_uv_prepare(uv_prepare_t *handle) {
         return;
     }
     hangdog_before_wait(watch->loop);
-    (void)poll(&backend, 1, timeout);
+    (void)epoll_wait(uv_backend_fd(handle->loop), &first, 1, timeout); /* libuv reads the event again */
     hangdog_after_wait(watch->loop);
 }
 
@@ -90,7 +90,8 @@ static inline void hangdog_uv_close(uv_handle_t *handle) {
 /**
  * Watches a loop of the calling thread: hangdog_loop_watch() and three handles, which do not keep the loop
  * alive. Call this function before the program starts prepare handles, because those would run after the
- * wait. The metric UV_METRICS_IDLE_TIME of the loop is 0, because libuv itself does not wait.
+ * wait. The metric UV_METRICS_IDLE_TIME of the loop is 0, because libuv itself does not wait. A program that
+ * closes all handles of its loop may close these three, but not free them.
  *
  * @param uv The loop.
  * @param name The loop's name in reports; the function copies the name.

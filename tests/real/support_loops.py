@@ -98,7 +98,7 @@ def hang_cell(loop, case, reports, truths):
     names = sorted(report["loop"]["name"] for report in reports)
     expected = ["main", "second"] if case == "two" else ["main"]
     faults = [] if names == expected else ["reports of %s" % names]
-    for report, truth_ns in zip(reports, truths):
+    for report, truth_ns in zip(sorted(reports, key=lambda report: report["duration_ns"]), sorted(truths)):
         faults += faults_of(report, truth_ns)
     return Cell(", ".join(ms(report["duration_ns"]) for report in reports), faults)
 
