@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.environ["HANGDOG_SOURCE"], "python"))
 import hangdog  # pylint: disable=wrong-import-position
 
 LIBRARY = os.path.join(os.environ["HANGDOG_BUILD"], "lib/libhangdog.so.0")
-TURNS, ROUNDS = 20000, 5
+TURNS, ROUNDS = int(os.environ.get("TURNS", 20000)), 5
 ENDS = os.pipe()
 
 

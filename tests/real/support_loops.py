@@ -2,6 +2,7 @@
 #
 # The table of docs/loops.md: a program for each loop, a run for each cell. tests/loops/loops.h says what the cases do.
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import tempfile
 import typing
 
 from support_run import BUILD, HANGDOG, MS, PATIENCE, SOURCE, TOLERANCE_NS, environment, schema_errors
+from support_x_server import x_server
 
 CASES = ("io", "timer", "idle", "nested", "two", "quiet", "cost")
 NOT_POSSIBLE = 77
@@ -108,25 +110,22 @@ def cost_cell(output):
     return Cell("%+.2f of %.2f µs" % ((watched - plain) / 1000, plain / 1000), [])
 
 
-def run_case(loop, case, env=None):
-    """The cell of one loop and one case."""
-    if loop.display and not env:
+def run_case(loop, case, turns=None):
+    """The cell of one loop and one case. A window has an X server to itself: other windows wake it."""
+    if loop.display and not shutil.which("Xvfb"):
         raise NotHere("no X server; try: apt-get install xvfb")
     spool = tempfile.mkdtemp(prefix="hangdog-test-")
     try:
-        done = subprocess.run(command_of(loop, case, spool), env=environment(env), capture_output=True, text=True, timeout=PATIENCE, check=False)
+        with x_server() if loop.display else contextlib.nullcontext({}) as display:
+            env = environment({**display, **({"TURNS": str(turns)} if turns else {})})
+            done = subprocess.run(command_of(loop, case, spool), env=env, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
         if done.returncode == NOT_POSSIBLE:
             return Cell("–", [], done.stdout.strip())
         if done.returncode != 0:
             return Cell("", ["status %d: %s" % (done.returncode, done.stderr)])
         if case == "quiet":
-            return Cell(done.stdout.strip(), [] if done.stdout == "0\n" and not hangs_of(spool) else ["wakes, or a report"])
+            return Cell(done.stdout.strip(), [] if done.stdout == "0\n" and not hangs_of(spool) else ["%s wake-ups, or a report" % done.stdout.strip()])
         return cost_cell(done.stdout) if case == "cost" else hang_cell(
             loop, case, hangs_of(spool), [int(line) for line in done.stdout.split()])
     finally:
         shutil.rmtree(spool, True)
-
-
-def run_row(loop, env=None):
-    """{case: its cell} of one loop, one after the other."""
-    return {case: run_case(loop, case, env) for case in CASES}

@@ -3,15 +3,14 @@
 
 import os
 import re
-import shutil
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from support_loops import CASES, LOOPS, NotHere, run_case
 from support_run import SOURCE, main
-from support_x_server import x_server
 
 AT_ONCE = 12  # programs
+TURNS = 200  # for a cost that only has to come
 
 
 def rows_of_page():
@@ -30,9 +29,8 @@ class Rows(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        env = cls.enterClassContext(x_server()) if shutil.which("Xvfb") else None
         pool = cls.enterClassContext(ThreadPoolExecutor(AT_ONCE))
-        cls.cells = {(loop.name, case): pool.submit(run_case, loop, case, env if loop.display else None) for loop in LOOPS for case in CASES}
+        cls.cells = {(loop.name, case): pool.submit(run_case, loop, case, TURNS) for loop in LOOPS for case in CASES}
 
     def check(self, loop):
         try:
