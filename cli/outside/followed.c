@@ -274,7 +274,8 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
 }
 
 /* True: the thread's turn is long enough to be followed. Without a known loop only the main thread is
- * followed. At most one kind of wait of that thread may be known: it may hang since the watch began. */
+ * followed, if its program has not just started. At most one kind of wait of that thread may be known: it may
+ * hang since the watch began. */
 static bool is_long(const struct outside_thread *t, const struct hd_hook_thread *seen,
                     const struct hd_limits *limits, uint64_t now_ns) {
     uint64_t old_ns = FOLLOWED_INTERVALS * limits->interval_ns;
@@ -282,7 +283,7 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
         return false;
     }
     if (t->certainty == HD_RECORD_NO_LOOP) {
-        if (t->tid != t->process->live.pid || seen->known || t->sights > 1) {
+        if (t->process->young || t->tid != t->process->live.pid || seen->known || t->sights > 1) {
             return false;
         }
         old_ns = options_of(t)->threshold_ns;

@@ -27,6 +27,7 @@
 
 #define CHECK_NS (1 * HD_NS_PER_S)
 #define RARE_NS (20 * HD_NS_PER_S)
+#define LAUNCH_NS (3 * HD_NS_PER_S) /* as `run` has it */
 
 static const struct live_command command = {"attach", "attach to"};
 
@@ -97,6 +98,7 @@ static int begin(struct outside_process *p, struct problem *why) {
     p->shown.name = p->live.name;
     p->shown.uid = p->live.uid;
     p->added_ns = hd_os_now_ns();
+    p->young = hd_os_wall_ns() < p->live.started_wall_ns + LAUNCH_NS;
     if (!take_record(p)) {
         error_set(why, "cannot attach to process %d: %s", p->live.pid, strerror(ENOMEM));
         return -ENOMEM;

@@ -52,6 +52,7 @@ struct outside_process {
     dev_t program_device;
     ino_t program_inode;
     uint64_t added_ns; /* when the watch began */
+    bool young;        /* the program had just started then: its first wait ends its launch, and no hang */
 };
 
 #define OUTSIDE_BUCKETS 1024u

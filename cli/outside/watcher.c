@@ -222,7 +222,9 @@ static void replace(struct outside_process *p) {
     struct problem why;
     pid_t pid = p->live.pid;
     outside_process_end(p, true);
-    if (outside_process_add(w, pid, &why) != 0 && w->options.events.note != NULL) {
+    if (outside_process_add(w, pid, &why) == 0) {
+        process_of(w, pid)->young = true;
+    } else if (w->options.events.note != NULL) {
         w->options.events.note(w->options.events.arg, NULL, why.text);
     }
 }

@@ -162,7 +162,12 @@ static void put_gap(const struct page *p, const struct columns *c) {
 }
 
 void render_stop(const struct page *p, const json_t *stack) {
-    const char *why = report_words_stop(value_text(stack, "stop"));
+    const char *stop = value_text(stack, "stop"), *why = report_words_stop(stop);
+    if (json_object_get(p->report, "watch") != NULL && stop != NULL && strcmp(stop, "no-answer") == 0) {
+        why =
+            "the kernel gave no sample of the thread that ran: it got no CPU, or kernel.perf_event_paranoid "
+            "is above 2 and the watcher is not root";
+    }
     const char *what =
         json_array_size(json_object_get(stack, "frames")) == 0 ? "no stack" : "stack ends here";
     char text[256];

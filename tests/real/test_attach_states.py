@@ -48,10 +48,11 @@ class Program:
 
 
 class States(unittest.TestCase):
-    def watch(self, *states, options=()):
+    def watch(self, *states, options=(), age=0):
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         programs = [stack.enter_context(contextlib.closing(Program(state))) for state in states]
+        time.sleep(age)
         watcher = stack.enter_context(contextlib.closing(Attach([p.pid for p in programs], *options)))
         watcher.wait_for("attached to")
         return [watcher, *programs]
@@ -67,7 +68,7 @@ class States(unittest.TestCase):
         return found[0]
 
     def test_a_hang_that_began_before_the_watch_lasts_at_least_since_then(self):
-        watcher, program = self.watch("stuck", options=("--hook", "looks"))
+        watcher, program = self.watch("stuck", options=("--hook", "looks"), age=3.5)
         wait_until(lambda: glob.glob(watcher.spool + "/**/.*.held", recursive=True), "a report of the open hang")
         program.go()
         program.wait_for("went on")
@@ -77,9 +78,16 @@ class States(unittest.TestCase):
         self.assertGreaterEqual(report["duration_ns"], SECOND_NS / 2)
         self.assertEqual(report["watch"], {"from": "outside", "hook": "looks", "turns": "polled"})
 
+    def test_a_launch_is_no_hang(self):
+        watcher, program = self.watch("launches")
+        watcher.wait_for("watching the loop of states.py[%d]" % program.pid)
+        program.go()
+        watcher.process.wait(60)
+        self.assertEqual([], watcher.reports("hang"))
+
     def test_no_call_of_the_host_is_hooked_for_a_main_thread_that_waits(self):
         """By `switches`: the main thread joins the loop's thread. It is suspect for as long as a loop needs to be seen."""
-        watcher, program = self.watch("thread")
+        watcher, program = self.watch("thread", age=3.5)
         if "switches" not in self.links(watcher.process.pid):
             self.skipTest("this way does not hook the calls of the host")
         watcher.wait_for("watching the loop of states.py[%d]" % program.pid)

@@ -53,7 +53,15 @@ def in_a_thread():
     thread.join()
 
 
+def launches():
+    """The program needs long until its first wait."""
+    say("ready")
+    block(1.5)
+    asyncio.run(blocks(0))
+
+
 STATES = {
+    "launches": launches,
     "stuck": lambda: asyncio.run(stuck()),
     "dies": lambda: asyncio.run(blocks(60)),
     "stops": lambda: asyncio.run(blocks(2.6)),
