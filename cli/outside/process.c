@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/script_argument.h"
 #include "base/text.h"
@@ -266,11 +267,14 @@ static void sum_up(struct outside_process *p, uint64_t now_ns) {
     atomic_store(&record->status.alive_ns, now_ns);
 }
 
-/* True: the process runs another file than at the begin of the watch. */
-static bool runs_another(struct outside_process *p) {
+/* True: the process runs another program than at the begin of the watch, of the same file or another. Its
+ * memory is another one then: the old one has ended, and reads as an empty file. */
+static bool runs_another(const struct outside_process *p) {
     struct stat now;
+    char byte;
+    bool has_ended = pread(p->live.mem_fd, &byte, sizeof byte, 0) == 0;
     return fstatat(p->live.proc_fd, "exe", &now, 0) == 0 &&
-           (now.st_dev != p->program_device || now.st_ino != p->program_inode);
+           (has_ended || now.st_dev != p->program_device || now.st_ino != p->program_inode);
 }
 
 void outside_process_check(struct outside_process *p, uint64_t now_ns) {

@@ -84,7 +84,7 @@ def reports_of(spool, *kinds):
     found = []
     for path in sorted(glob.glob(spool + "/**/*.json", recursive=True)):
         if not os.path.basename(path).startswith("."):
-            with open(path, encoding="utf-8") as file:
+            with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:  # a full spool drops old ones
                 found.append(json.load(file))
     return [report for report in found if not kinds or report["kind"] in kinds]
 
