@@ -38,7 +38,7 @@ class Packages(unittest.TestCase):
         if status == 77:
             self.skipTest(said)
         self.assertEqual(0, status, said)
-        self.assertRegex(said, r"\./hangdog_\S+ +\d+ s, +\d+ KiB installed\n")
+        self.assertRegex(said, r"\./hangdog_\S+ +\d+ s, +\d+ KiB to load, +\d+ KiB installed\n")
         self.assertRegex(said, re.compile(r"^hangdog: hang of 2\.\d s in debugCommand", re.M))
         self.assertIn("hangdog: reports of users' programs stay", said)
 
