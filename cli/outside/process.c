@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/hash.h"
 #include "base/script_argument.h"
 #include "base/text.h"
 #include "cli/outside/followed.h"
@@ -93,6 +92,14 @@ static bool take_record(struct outside_process *p) {
     return p->shown.record != NULL;
 }
 
+/* A number that is another one after an exec, by the kernel's own copy of the program's addresses. A look at
+ * the program's file could wait for its disk. 0: unknown. */
+static uint64_t program_of(const struct live_process *p) {
+    char text[1024];
+    long n = hd_proc_read(p->proc_fd, "auxv", text, sizeof text);
+    return n > 0 ? hd_hash(HD_HASH_BEGIN, text, (size_t)n) : 0;
+}
+
 static int begin(struct outside_process *p, struct problem *why) {
     struct watcher *w = p->watcher;
     p->shown.pid = p->live.pid;
@@ -111,11 +118,7 @@ static int begin(struct outside_process *p, struct problem *why) {
         error_set(why, "cannot attach to process %d: it is not wanted", p->live.pid);
         return -ECANCELED;
     }
-    struct stat program;
-    if (fstatat(p->live.proc_fd, "exe", &program, 0) == 0) {
-        p->program_device = program.st_dev;
-        p->program_inode = program.st_ino;
-    }
+    p->program = program_of(&p->live);
     atomic_store(&record->owner.pid, (uint32_t)p->live.pid);
     atomic_store(&record->status.attached, 2);
     atomic_store(&record->status.alive_ns, p->added_ns);
@@ -267,14 +270,10 @@ static void sum_up(struct outside_process *p, uint64_t now_ns) {
     atomic_store(&record->status.alive_ns, now_ns);
 }
 
-/* True: the process runs another program than at the begin of the watch, of the same file or another. Its
- * memory is another one then: the old one has ended, and reads as an empty file. */
+/* True: the process runs another program than at the begin of the watch. */
 static bool runs_another(const struct outside_process *p) {
-    struct stat now;
-    char byte;
-    bool has_ended = pread(p->live.mem_fd, &byte, sizeof byte, 0) == 0;
-    return fstatat(p->live.proc_fd, "exe", &now, 0) == 0 &&
-           (has_ended || now.st_dev != p->program_device || now.st_ino != p->program_inode);
+    uint64_t now = program_of(&p->live);
+    return now != 0 && now != p->program;
 }
 
 void outside_process_check(struct outside_process *p, uint64_t now_ns) {

@@ -49,10 +49,9 @@ struct outside_process {
     unsigned thread_count;
     struct outside_kept *kept; /* of reporting.c; NULL: nothing yet */
     bool own_record;           /* the record is in memory of its own */
-    dev_t program_device;
-    ino_t program_inode;
-    uint64_t added_ns; /* when the watch began */
-    bool young;        /* the program had just started then: its first wait ends its launch, and no hang */
+    uint64_t program;          /* of the program that the process runs; another one after an exec */
+    uint64_t added_ns;         /* when the watch began */
+    bool young; /* the program had just started then: its first wait ends its launch, and no hang */
 };
 
 #define OUTSIDE_BUCKETS 1024u

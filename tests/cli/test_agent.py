@@ -265,8 +265,11 @@ class Agent(unittest.TestCase):
             self.skipTest("no file system of a process's own can be mounted here (/dev/fuse, libfuse 3)")
         program = self.start([disk / "python3.0", self.folder / "left"])
         wait_until(lambda: program.pid in self.seen(), "the program")
+        wait_until(lambda: self.seen()[program.pid]["loops"], "its loop")
         server.send_signal(signal.SIGSTOP)
         self.addCleanup(server.send_signal, signal.SIGCONT)
+        time.sleep(1.5)
+        program.send_signal(signal.SIGUSR2)  # the report needs its file
         wait_until(lambda: "leaves out python3.0[%d] for an hour: its files or its memory do not answer\n" % program.pid in self.log.read_text(), "its line")
         wait_until(lambda: self.ours.pid in self.seen() and program.pid not in self.seen(), "the others")
         self.stall(self.ours, 0)
