@@ -134,7 +134,7 @@ class Attach(unittest.TestCase):
         self.assertEqual(("", 0), (err, status))
         self.assertRegex(out, r"(?m)^hangdog: hang of (at least )?[0-9.]+ m?s in stall \(hangs\.py:5\), hangs\.py\[%d\]" % server.pid)
         self.assertRegex(out, r"(?m)^  why  slept in ")
-        self.assertRegex(out, r"(?m)^hangdog: watched hangs\.py\[%d\] for .* s: \d+ hangs?, .* lost \(\d+%%\)$" % server.pid)
+        self.assertRegex(out, r"(?m)^hangdog: watched hangs\.py\[%d\] for .* s: \d+ hangs?, .* lost\s+\(\d+%%\)$" % server.pid)
         self.stall(server, 0)
         self.assertEqual((files, maps), (os.listdir("/proc/%d/fd" % server.pid),
                                          pathlib.Path("/proc/%d/maps" % server.pid).read_bytes()))
@@ -280,6 +280,16 @@ class Attach(unittest.TestCase):
             self.assertEqual((status, ""), (done.returncode, done.stdout), done.stderr)
             self.assertIn(words, done.stderr)
             self.assertTrue(done.stderr.startswith("hangdog: "), done.stderr)
+
+    @unittest.skipIf(shutil.which("objcopy") is None, "no objcopy: scripts/install-dependencies build")
+    def test_a_program_of_go_is_refused(self):
+        program = os.path.join(self.folder, "server")
+        subprocess.run(["objcopy", "--add-section", ".go.buildinfo=" + HANGDOG, "/bin/sleep", program], check=True)
+        server = self.start([program, "60"])
+        wait_until(lambda: os.readlink("/proc/%d/exe" % server.pid) == os.path.realpath(program), "the program")
+        done = self.run_attach(server.pid)
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertIn("it is a program of Go, and none of its threads has an event loop; try: ", " ".join(done.stderr.split()))
 
     def test_a_process_of_run_is_refused(self):
         path = os.path.join(self.folder, "hangs.py")
