@@ -13,6 +13,7 @@ No build: ctypes loads libhangdog.so. Without that library a warning says so, an
 import asyncio
 import atexit
 import ctypes
+import errno
 import functools
 import os
 import sys
@@ -91,13 +92,13 @@ class Watch:
     def label(self, text, traceparent=None):
         """Labels what the loop works on now, such as "GET /cart", until the next label or the end of the turn."""
         if self._handle:
-            self._library.label(self._handle, *(part and part.encode(errors="replace") for part in (text, traceparent)))
+            self._library.label(self._handle, *(part.encode(errors="replace") if part else None for part in (text, traceparent)))
 
     def close(self):
         """Ends the watch. Only the loop's thread may call this."""
         handle, self._handle = self._handle, None
         for owner, name in self._replaced:
-            delattr(owner, name)
+            vars(owner).pop(name, None)
         self._replaced = []
         if handle:
             self._library.loop_unwatch(handle)
@@ -160,24 +161,26 @@ def watch(loop=None, name="main", threshold=None, *, app=None, version=None, env
 
     name: the loop's name in reports. threshold: seconds from which on a turn is a hang; default 2. The first call in a process
     starts Hangdog with app, version, environment and spool, as in hangdog_options of hangdog/hangdog.h. library: the path of
-    libhangdog.so. Returns a Watch, which is false if nothing is watched."""
+    libhangdog.so. Returns a Watch, which is false if this call watches nothing: also if the loop is watched already."""
     loop = loop or asyncio.get_running_loop()
-    if hasattr(ctypes.PyDLL(None), "hangdog_run_label"):
+    if hasattr(loop, "_hangdog") or hasattr(ctypes.PyDLL(None), "hangdog_run_label"):
         return Watch()
     found = _load(library)
     if found is None:
         return Watch()
     nanoseconds = int((threshold or 0) * 1e9)
-    texts = [text and os.fsencode(text) for text in (app or _app_name(), version, environment, spool)]
+    texts = [os.fsencode(text) if text else None for text in (app or _app_name(), version, environment, spool)]
     options = _Options(ctypes.sizeof(_Options), *texts, 0, (ctypes.c_uint64 * _STATES)(*[nanoseconds] * _STATES))
     status = found.start(ctypes.byref(options))
     if status == 0:
         atexit.register(found.stop)
     handle = found.loop_watch(name.encode(errors="replace"), nanoseconds)
     if not handle:
-        warnings.warn("hangdog: the event loop is not watched: %s" % os.strerror(-status), RuntimeWarning, stacklevel=2)
+        why = "256 loops are watched already" if status in (0, -errno.EALREADY) else os.strerror(-status)
+        warnings.warn("hangdog: the event loop is not watched: %s" % why, RuntimeWarning, stacklevel=2)
         return Watch()
     watched = Watch(found, loop, handle)
+    watched._replace(loop, "_hangdog", watched)
     watched._close_with("close")
     selector = getattr(loop, "_selector", None)
     if selector is not None:

@@ -32,6 +32,8 @@ typedef struct hangdog_glib {
     hangdog_loop *loop;    /**< The handle, for the other functions of Hangdog. */
     GMainContext *context; /**< The context. */
     GPollFunc poll;        /**< The poll function that the context had. */
+    GPollFunc hook;        /**< The poll function that the context has: each source file has its own. */
+    GPrivate *of_thread;   /**< The hook's watch of the thread. */
 } hangdog_glib;
 
 /** @cond */
@@ -77,8 +79,13 @@ static inline hangdog_glib *hangdog_glib_watch(GMainContext *context, const char
     watch->loop = loop;
     watch->context = g_main_context_ref(context != NULL ? context : g_main_context_default());
     watch->poll = g_main_context_get_poll_func(watch->context);
-    g_private_set(&hangdog_glib_of_thread, watch);
-    g_main_context_set_poll_func(watch->context, hangdog_glib_poll);
+    if (watch->poll == hangdog_glib_poll) { /* another thread watches the context */
+        watch->poll = g_poll;
+    }
+    watch->hook = hangdog_glib_poll;
+    watch->of_thread = &hangdog_glib_of_thread;
+    g_private_set(watch->of_thread, watch);
+    g_main_context_set_poll_func(watch->context, watch->hook);
     return watch;
 }
 
@@ -92,10 +99,10 @@ static inline void hangdog_glib_unwatch(hangdog_glib *watch) {
     if (watch == NULL) {
         return;
     }
-    if (g_main_context_get_poll_func(watch->context) == hangdog_glib_poll) {
+    if (g_main_context_get_poll_func(watch->context) == watch->hook) {
         g_main_context_set_poll_func(watch->context, watch->poll);
     }
-    g_private_set(&hangdog_glib_of_thread, NULL);
+    g_private_set(watch->of_thread, NULL);
     g_main_context_unref(watch->context);
     hangdog_loop_unwatch(watch->loop);
     free(watch);

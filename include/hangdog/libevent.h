@@ -107,7 +107,7 @@ static inline int hangdog_libevent_wait(struct event_base *base, struct timeval 
 
 static inline int hangdog_libevent_hook(hangdog_libevent *watch) {
     watch->original = *hangdog_libevent_table(watch->base);
-    if (event_get_version_number() >> 16 != 0x0201 ||
+    if (event_get_version_number() >> 16 != 0x0201 || watch->original->dispatch == hangdog_libevent_wait ||
         watch->original->name != event_base_get_method(watch->base)) {
         return 0;
     }

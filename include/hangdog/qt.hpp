@@ -33,12 +33,12 @@ namespace hangdog {
 class qt_loop : public loop {
   public:
     /**
-     * Watches the loop. Without GLib only the loop of the main thread can be watched.
+     * Watches the loop, once. Without GLib only the loop of the main thread can be watched.
      * @param name The loop's name in reports.
      * @param threshold The loop's threshold in the foreground state; 0: that of the session.
      */
     explicit qt_loop(const char *name, std::chrono::nanoseconds threshold = {})
-        : loop(runs_on_glib() || is_main()
+        : loop(current_ == nullptr && (runs_on_glib() || is_main())
                    ? hangdog_loop_watch(name, static_cast<uint64_t>(threshold.count()))
                    : nullptr),
           filter_(get()) {

@@ -15,6 +15,29 @@ from support_run import HANGDOG, environment, main, wait_until
 from support_x_server import x_server
 
 
+WATCH = """
+#include <hangdog/glib.h>
+hangdog_glib *watch_it(void);
+hangdog_glib *watch_it(void) {
+    return hangdog_glib_watch(NULL, "main", 0);
+}
+"""
+UNWATCH = """
+#include <hangdog/glib.h>
+hangdog_glib *watch_it(void);
+int main(void) {
+    GPollFunc before = g_main_context_get_poll_func(g_main_context_default());
+    hangdog_start(NULL);
+    hangdog_glib *watch = watch_it();
+    int well = watch != NULL;
+    hangdog_glib_unwatch(watch);
+    well = well && g_main_context_get_poll_func(g_main_context_default()) == before;
+    hangdog_stop();
+    return !well;
+}
+"""
+
+
 def click(display, x, y):
     """Clicks on that screen, as a user does."""
     x11, xtst = ctypes.CDLL("libX11.so.6"), ctypes.CDLL("libXtst.so.6")
@@ -41,6 +64,14 @@ class Adapters(ExampleCase):
 
     def test_glib(self):
         self.check("glib", "glib-2.0", package="libglib2.0-dev")
+
+    def test_glib_in_two_files(self):
+        """The function that unwatches is in another file than the one that watches."""
+        self.need("glib-2.0", "libglib2.0-dev")
+        for name, text in (("watch.c", WATCH), ("unwatch.c", UNWATCH)):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.run_it(self.build(self.folder + "/unwatch.c", "hangdog", "glib-2.0", more=[self.folder + "/watch.c"]))
 
     def test_libuv(self):
         self.check("uv", "libuv", package="libuv1-dev")

@@ -9,6 +9,19 @@ from support_examples import ExampleCase
 from support_run import PATIENCE, SOURCE, cached, main_side_by_side
 
 
+TWICE = """
+#include <QtCore/QTimer>
+#include <hangdog/qt.hpp>
+int main(int argc, char **argv) {
+    hangdog::session session;
+    QCoreApplication app(argc, argv);
+    hangdog::qt_loop first("first"), second("second");
+    QTimer::singleShot(20, &app, &QCoreApplication::quit);
+    return app.exec() != 0 || !first || second;
+}
+"""
+
+
 class Cxx(ExampleCase):
     def test_a_loop_of_ones_own(self):
         hang = self.assert_hang(self.run_it(self.build("loop.cc", "hangdog")), "handle")
@@ -22,6 +35,13 @@ class Qt(ExampleCase):
         for env in ({}, {"QT_NO_GLIB": "1"}):
             hang = self.assert_hang(self.run_it(program, env=env), "handle")
             self.assertEqual("slow", hang["label"])
+
+    def test_a_second_watch_watches_nothing(self):
+        self.need("Qt5Core", "qtbase5-dev")
+        source = self.folder + "/twice.cc"
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(TWICE)
+        self.run_it(self.build(source, "hangdog", "Qt5Core", more=["-fPIC"]), name="twice")
 
     def test_qt_5(self):
         self.check("Qt5Core", "qtbase5-dev")
@@ -116,6 +136,17 @@ time.sleep(0.7)
 
     def test_a_wait_and_the_time_between_two_runs_of_the_loop_are_no_hangs(self):
         self.assert_silent_between_runs("asyncio")
+
+    def test_a_second_watch_and_empty_texts_break_nothing(self):
+        self.assertEqual([], self.run_script("""
+async def main():
+    first, second = hangdog.watch(version=""), hangdog.watch()
+    assert first and not second
+    first.label("", "")
+    await asyncio.sleep(0.1)
+for _ in range(2):
+    asyncio.run(main())
+"""))
 
     def test_without_the_library_the_program_runs(self):
         script = """
