@@ -37,7 +37,7 @@ typedef struct hangdog_uv {
     uv_idle_t idle;       /**< Sets that zero timeout. */
     uv_run_mode mode;     /**< The mode of the current hangdog_uv_run(). */
     int runs;             /**< Not 0: the program is in hangdog_uv_run(). */
-    int handles;          /**< The number of handles that are not closed. */
+    int users;            /**< Handles that are not closed, and hangdog_uv_run(): the last frees the watch. */
 } hangdog_uv;
 
 /** @cond */
@@ -72,11 +72,14 @@ static inline void hangdog_uv_check(uv_check_t *handle) {
     }
 }
 
-static inline void hangdog_uv_closed(uv_handle_t *handle) {
-    hangdog_uv *watch = (hangdog_uv *)handle->data;
-    if (--watch->handles == 0) {
+static inline void hangdog_uv_leave(hangdog_uv *watch) {
+    if (--watch->users == 0) {
         free(watch);
     }
+}
+
+static inline void hangdog_uv_closed(uv_handle_t *handle) {
+    hangdog_uv_leave((hangdog_uv *)handle->data);
 }
 
 /* The program may have closed all handles of the loop already. */
@@ -108,7 +111,7 @@ static inline hangdog_uv *hangdog_uv_watch(uv_loop_t *uv, const char *name, uint
         return NULL;
     }
     watch->loop = loop;
-    watch->handles = 3;
+    watch->users = 3;
     uv_prepare_init(uv, &watch->prepare);
     uv_check_init(uv, &watch->check);
     uv_idle_init(uv, &watch->idle);
@@ -138,15 +141,17 @@ static inline int hangdog_uv_run(hangdog_uv *watch, uv_loop_t *uv, uv_run_mode m
     }
     watch->mode = mode;
     watch->runs = 1;
+    watch->users++;
     int alive = uv_run(uv, mode);
     watch->runs = 0;
+    hangdog_uv_leave(watch);
     return alive;
 }
 
 /**
- * Ends the watch of a loop, even after hangdog_stop(). Call this function once, while the loop does not run.
- * Then run the loop once more by uv_run(), as for each uv_close(): that closes the three handles and frees
- * the watch.
+ * Ends the watch of a loop, even after hangdog_stop(). Call this function once, even in a callback of the
+ * loop. Then let the loop run, or run it once more by uv_run(), as for each uv_close(): that closes the three
+ * handles and frees the watch.
  *
  * @param watch The watch; NULL: the function does nothing.
  */

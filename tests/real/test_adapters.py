@@ -22,6 +22,24 @@ hangdog_glib *watch_it(void) {
     return hangdog_glib_watch(NULL, "main", 0);
 }
 """
+STOP = """
+#include <hangdog/uv.h>
+static hangdog_uv *watch;
+static void stop(uv_timer_t *timer) {
+    uv_close((uv_handle_t *)timer, NULL);
+    hangdog_uv_unwatch(watch);
+}
+int main(void) {
+    uv_timer_t timer;
+    hangdog_start(NULL);
+    watch = hangdog_uv_watch(uv_default_loop(), "main", 0);
+    uv_timer_init(uv_default_loop(), &timer);
+    uv_timer_start(&timer, stop, 10, 0);
+    int alive = hangdog_uv_run(watch, uv_default_loop(), UV_RUN_DEFAULT);
+    hangdog_stop();
+    return alive != 0 || uv_loop_close(uv_default_loop()) != 0;
+}
+"""
 UNWATCH = """
 #include <hangdog/glib.h>
 hangdog_glib *watch_it(void);
@@ -75,6 +93,14 @@ class Adapters(ExampleCase):
 
     def test_libuv(self):
         self.check("uv", "libuv", package="libuv1-dev")
+
+    def test_libuv_in_a_callback(self):
+        """The watch ends while the loop runs."""
+        self.need("libuv", "libuv1-dev")
+        source = self.folder + "/stop.c"
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(STOP)
+        self.run_it(self.build(source, "hangdog", "libuv", more=["-fsanitize=address"]), env={"ASAN_OPTIONS": "detect_leaks=0"})
 
     def test_libevent(self):
         self.check("libevent", "libevent_core", package="libevent-dev")
