@@ -8,6 +8,7 @@
 #include "symbolizer/regular_file.h"
 #include "symbolizer/remote.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,17 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     return true;
 }
 
+/* Gives a file of Mach-O to libdwfl, by a function of elfutils 0.188. Ubuntu 22.04 has an older one. */
+static Dwfl_Module *report_macho(struct module *m, const char *place) {
+    __typeof__(&dwfl_report_offline_memory) report = NULL;
+    *(void **)&report = dlsym(RTLD_DEFAULT, "dwfl_report_offline_memory");
+    if (report == NULL) {
+        m->reason = "libdw is older than 0.188";
+        return NULL;
+    }
+    return report(m->dwfl, place, place, m->macho.elf, m->macho.bytes);
+}
+
 /* Gives the file to libdwfl. Closes `fd`, or libdwfl does later. */
 static void report_file(struct symbolizer *s, struct module *m, int fd) {
     const char *place = m->place != NULL ? m->place : m->file; /* a link may be exchanged meanwhile */
@@ -128,9 +140,7 @@ static void report_file(struct symbolizer *s, struct module *m, int fd) {
         m->module = dwfl_report_elf(m->dwfl, place, place, fd, 0, false); /* takes fd on success */
     } else {
         m->reason = macho_file_map(&m->macho, fd, m->build_id);
-        m->module = m->reason != NULL
-                        ? NULL
-                        : dwfl_report_offline_memory(m->dwfl, place, place, m->macho.elf, m->macho.bytes);
+        m->module = m->reason != NULL ? NULL : report_macho(m, place);
         close(fd);
         fd = -1;
     }
