@@ -69,9 +69,9 @@ static uint64_t stack_pointer(struct hd_walker *w, uint64_t ra, uint64_t fp, uin
         return above;
     }
     const struct hd_rule *rule = &hd_unwinder_rule(w->u, ra - 1)->rule;
-    int64_t slot = rule->slot[HD_ARCH_FP_SLOT];
-    uint64_t sp = fp - (uint64_t)(8 * slot) - (uint64_t)(int64_t)rule->cfa_offset;
-    return rule->kind == HD_RULE_SP && slot != 0 && sp > above ? sp : above;
+    const int8_t words = rule->slot[HD_ARCH_FP_SLOT];
+    uint64_t sp = fp - (uint64_t)(8 * words) - (uint64_t)(int64_t)rule->cfa_offset;
+    return rule->kind == HD_RULE_SP && words != 0 && sp > above ? sp : above;
 }
 
 uint8_t hd_step_record(struct hd_walker *w, uint64_t record, enum hd_trust trust) {
