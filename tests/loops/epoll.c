@@ -66,7 +66,7 @@ static struct source *add(struct loop *loop, int fd, struct call call, bool once
     struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = source}};
     *source = (struct source){call, fd, once};
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-    return source; // NOLINT(clang-analyzer-unix.Malloc): epoll has it
+    return source;
 }
 
 void loop_on_input(struct loop *loop, int fd, struct call call) {
@@ -78,7 +78,7 @@ void loop_after(struct loop *loop, unsigned ms, struct call call) {
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     timerfd_settime(fd, 0, &after, NULL);
     add(loop, fd, call, true);
-}
+} // NOLINT(clang-analyzer-unix.Malloc): epoll has the source
 
 void loop_on_idle(struct loop *loop, struct call call) {
     loop->idle = call;
