@@ -3,6 +3,7 @@
 # Runs in each build: writes the commit of the sources as a C file, if it is another than before. An archive of the sources has it
 # in cmake/commit.txt; a copy without it has no commit. cmake -DSOURCE=folder -DOUT=file.c -P Commit.cmake
 
+cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${SOURCE}/cmake/commit.txt commit LIMIT_COUNT 1)
 if(commit MATCHES "Format")
   set(commit "")
