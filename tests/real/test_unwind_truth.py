@@ -24,7 +24,7 @@ FILES = [
     ("get-windows", "arm64", ""),
 ]
 LEAST = {"arm64": ("99.8", "100"), "x86_64": ("99.5", "100")}  # of innermost frames, of callers
-SOURCES = ("tests/emulation/judge.c tests/support/macho_file.c src/unwind/arch/arch_aarch64.c src/unwind/*.c "
+SOURCES = ("tests/emulation/judge.c tests/support/macho_file.c src/unwind/arch/*_aarch64.c src/unwind/*.c "
            "src/unwind/macho/*.c src/image/macho/*.c src/image/modules.c src/image/read_string.c src/base/*.c")
 
 
