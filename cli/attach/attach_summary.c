@@ -177,7 +177,7 @@ static void print_missing(const struct attach_result *r, const struct sums *s) {
                     strerror(atomic_load(&s->failed->spool_error)));
     }
     if (s->unwatched > 0) {
-        print_error("%u thread%s not watched: one process cannot take the room of all others", s->unwatched,
+        print_error("%u thread%s not watched: one user cannot take the room of all others", s->unwatched,
                     cli_plural(s->unwatched, " was", "s were"));
     }
     if (s->full != NULL) {

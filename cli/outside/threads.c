@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/outside/threads.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,27 +22,42 @@ struct outside_thread *outside_thread_of(const struct watcher *w, pid_t tid) {
     return t;
 }
 
-struct outside_thread *outside_thread_add(struct outside_process *p, pid_t tid) {
+/* The programs of one user have no more places than are free, so at most half of all. A process leaves some
+ * to others of the same user. */
+static bool fits(const struct outside_process *p) {
+    const struct watcher *w = p->watcher;
+    unsigned taken = p->thread_count / 4;
+    for (const struct outside_process *q = w->processes; q != NULL; q = q->next) {
+        taken += q->shown.uid == p->shown.uid ? q->thread_count : 0;
+    }
+    return taken < w->way->free_places(w->hook);
+}
+
+int outside_thread_add(struct outside_process *p, pid_t tid) {
     struct watcher *w = p->watcher;
     struct outside_thread *t = outside_thread_of(w, tid), **bucket = bucket_of(w, tid);
     if (t != NULL && t->process == p) {
-        return t;
+        t->listed = true;
+        return 0;
     }
     if (t != NULL) { /* the kernel has given the number to a thread of another process */
         outside_thread_remove(t);
     }
-    /* One process cannot take the places of all others: it has no more than are free. */
-    bool fits = p->thread_count < w->way->free_places(w->hook);
-    t = fits ? calloc(1, sizeof *t) : NULL;
-    if (t == NULL || w->way->watch(w->hook, p->live.pid, tid) != 0) {
-        free(t);
-        return NULL;
+    if (!fits(p)) {
+        return -ENOSPC;
     }
-    *t = (struct outside_thread){.process = p, .tid = tid, .next = p->threads, .chain = *bucket};
+    t = calloc(1, sizeof *t);
+    int rc = t != NULL ? w->way->watch(w->hook, p->live.pid, tid) : -ENOMEM;
+    if (rc != 0) {
+        free(t);
+        return rc;
+    }
+    *t = (struct outside_thread){
+        .process = p, .tid = tid, .next = p->threads, .chain = *bucket, .listed = true};
     p->threads = *bucket = t;
     p->thread_count++;
     w->threads++;
-    return t;
+    return 0;
 }
 
 static void take_out(struct outside_thread *t) {
@@ -70,10 +86,11 @@ void outside_thread_remove(struct outside_thread *t) {
 static void note_unwatched(struct outside_process *p, unsigned unwatched) {
     const struct watcher_events *events = &p->watcher->options.events;
     char text[128];
-    if (p->shown.unwatched == 0 && unwatched != 0 && events->note != NULL) {
+    if (!p->unwatched_said && unwatched != 0 && events->note != NULL) {
+        p->unwatched_said = true;
         snprintf(text, sizeof text,
-                 "%u of %u threads are not watched: it has more threads than there is room for", unwatched,
-                 p->thread_count + unwatched);
+                 "%u of %u threads are not watched: there is no room for more of its user's threads",
+                 unwatched, p->thread_count + unwatched);
         events->note(events->arg, &p->shown, text);
     }
     p->shown.unwatched = unwatched;
@@ -88,12 +105,9 @@ void outside_threads_list(struct outside_process *p) {
     }
     hd_thread_list_start(&list, p->live.proc_fd);
     for (int tid; (tid = (int)hd_thread_list_next(&list).number) != 0;) {
-        t = outside_thread_add(p, tid);
-        if (t != NULL) {
-            t->listed = true;
-        } else {
-            unwatched++;
-        }
+        t = outside_thread_of(p->watcher, tid);
+        bool known = t != NULL && t->process == p; /* a new one is not tried where there is no room */
+        unwatched += (unwatched != 0 && !known) || outside_thread_add(p, tid) == -ENOSPC;
     }
     hd_thread_list_end(&list);
     for (t = p->threads; t != NULL; t = next) {

@@ -51,6 +51,7 @@ struct outside_process {
     bool own_record;           /* the record is in memory of its own */
     uint64_t program;          /* of the program that the process runs; another one after an exec */
     uint64_t added_ns;         /* when the watch began */
+    bool unwatched_said;       /* the note about threads without a place */
     bool young; /* the program had just started then: its first wait ends its launch, and no hang */
 };
 

@@ -168,7 +168,7 @@ class Attacks(unittest.TestCase):
         process.stdin.flush()
         wait_until(lambda: watch.reports("hang"), "the report of the other program", 10)
         self.assert_ended_well(watch)
-        self.assertRegex(re.sub(r"\s+", " ", watch.text), r"\d+ threads were not watched: one process cannot take the room of all others")
+        self.assertRegex(re.sub(r"\s+", " ", watch.text), r"\d+ threads were not watched: one user cannot take the room of all others")
 
     def test_writes_to_its_spool_alone(self):
         if subprocess.run(["strace", "-o", "/dev/null", "/bin/true"], capture_output=True, check=False).returncode != 0:

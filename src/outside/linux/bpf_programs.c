@@ -38,7 +38,8 @@ uint8_t hd_programs_call_class(int32_t nr) {
     return HD_CALL_NO_WAIT;
 }
 
-/* More than the threads of the host: others begin while the watch lasts. */
+/* One user has at most half of them, and may have all threads of the host. Others begin while the watch
+ * lasts. */
 static uint32_t slots_wanted(void) {
     unsigned long threads = 0;
     char line[128] = "";
@@ -48,7 +49,7 @@ static uint32_t slots_wanted(void) {
         threads = slash != NULL ? strtoul(slash + 1, NULL, 10) : 0;
         fclose(f);
     }
-    unsigned long wanted = threads + (threads < 2 * SLOTS_MORE ? SLOTS_MORE : threads / 2);
+    unsigned long wanted = 2 * threads + SLOTS_MORE;
     return wanted < SLOTS_MAX ? (uint32_t)wanted : SLOTS_MAX;
 }
 
