@@ -121,15 +121,16 @@ static void look_at_processes(struct agent *a, uint64_t now_ns) {
         if (of == NULL) {
             return;
         }
-        if (supervision_leaves(a->supervision, of->pid, of->started_ns, now_ns)) {
+        uid_t user = process_user(of->pid);
+        if (supervision_leaves(a->supervision, of->pid, of->started_ns, user, now_ns)) {
             continue;
         }
-        working_for(&a->supervision->now, of->pid);
+        working_for(&a->supervision->now, of->pid, user);
         if ((of->is == PROCESS_NEW || a->verdict == BUDGET_MORE) && process_waits(of->pid)) {
             add(a, of);
             added += of->is == PROCESS_WATCHED;
         }
-        working_for(&a->supervision->now, 0);
+        working_for(&a->supervision->now, 0, 0);
     }
 }
 

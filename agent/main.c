@@ -71,6 +71,7 @@ static struct agent agent;
 static int watch(void *arg) {
     struct problem why;
     take_signals();
+    supervision_take_signals(agent.supervision);
     bool started = agent_start(&agent, arg, &why);
     if (started) {
         agent_run(&agent, &stop, &reload);

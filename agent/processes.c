@@ -149,6 +149,14 @@ void processes_look_again(struct processes *p, uint64_t now_ns) {
     }
 }
 
+uid_t process_user(pid_t pid) {
+    char path[32], status[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    const char *at =
+        hd_proc_read(AT_FDCWD, path, status, sizeof status) > 0 ? hd_proc_find_line(status, "Uid:") : NULL;
+    return at != NULL ? (uid_t)strtoul(at, NULL, 10) : 0;
+}
+
 struct look {
     int proc_fd;
     unsigned threads;

@@ -50,6 +50,9 @@ struct host_process *processes_due(struct processes *p, uint64_t now_ns);
 /* Looks at all again from now on, as after a change of the rules. */
 void processes_look_again(struct processes *p, uint64_t now_ns);
 
+/* The real one, as live_process_open says it. */
+uid_t process_user(pid_t pid);
+
 /* A thread of it waits now in a call that a loop may wait in. */
 bool process_waits(pid_t pid);
 

@@ -18,26 +18,45 @@
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
 #include "os/linux/proc_text.h"
+#include "os/notify_socket.h"
 #include "os/os.h"
 
 #define CHECKS 5u /* one a second: how long a file may take to answer */
 #define LEFT_NS (3600 * HD_NS_PER_S)
+#define PEOPLE 1000u /* users of services have smaller numbers */
+#define PAUSE_NS (10 * HD_NS_PER_S)
+#define PAUSE_MAX_NS (300 * HD_NS_PER_S)
 
 struct supervision *supervision_create(void) {
     void *memory =
         mmap(NULL, sizeof(struct supervision), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory != MAP_FAILED ? memory : NULL;
+    struct supervision *s = memory != MAP_FAILED ? memory : NULL;
+    if (s != NULL) {
+        s->pause_ns = PAUSE_NS;
+    }
+    return s;
 }
 
-bool supervision_leaves(const struct supervision *s, pid_t pid, uint64_t started_ns, uint64_t now_ns) {
-    uint32_t count = atomic_load(&s->left);
-    for (uint32_t i = 0; i < count; i++) {
-        if (s->process[i].pid == pid && s->process[i].started_ns == started_ns &&
-            now_ns < s->process[i].until_ns) {
-            return true;
+static bool lasts(const struct supervision_left *l, uint64_t now_ns) {
+    return l->pid != 0 && (now_ns < l->until_ns || atomic_load(&l->stays) != 0);
+}
+
+bool supervision_leaves(const struct supervision *s, pid_t pid, uint64_t started_ns, uid_t user,
+                        uint64_t now_ns) {
+    unsigned of_user = 0;
+    bool leaves = user >= PEOPLE && now_ns < s->people_until_ns;
+    for (unsigned i = 0; i < SUPERVISOR_LEFT; i++) {
+        const struct supervision_left *l = &s->process[i];
+        if (lasts(l, now_ns)) {
+            leaves |= l->pid == pid && l->started_ns == started_ns;
+            of_user += user != 0 && l->user == user;
         }
     }
-    return false;
+    return leaves || of_user >= SUPERVISOR_OF_USER;
+}
+
+void supervision_take_signals(const struct supervision *s) {
+    sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
 /* ---- the second process ----------------------------------------------------------------------- */
@@ -56,23 +75,44 @@ static void read_name(pid_t pid, char *name, size_t size) {
     sanitize_text(name);
 }
 
-/* False: the list is full, so all of the disk may be slow, and no process is to blame. */
-static bool leave_out(struct supervision *s, pid_t pid, const char *why) {
-    uint64_t now_ns = hd_os_now_ns();
-    uint32_t count = atomic_load(&s->left), i = 0;
-    char name[64];
-    while (i < count && now_ns < s->process[i].until_ns) {
-        i++;
+/* NULL: the list is full of services' processes, so all of the disk may be slow, and no process is to blame.
+ */
+static struct supervision_left *find_place(struct supervision *s, uint64_t now_ns) {
+    struct supervision_left *of_people = NULL;
+    for (unsigned i = 0; i < SUPERVISOR_LEFT; i++) {
+        if (!lasts(&s->process[i], now_ns)) {
+            return &s->process[i];
+        }
+        of_people = s->process[i].user >= PEOPLE ? &s->process[i] : of_people;
     }
-    if (i == SUPERVISOR_LEFT) {
+    if (of_people != NULL) {
+        s->people_until_ns = now_ns + LEFT_NS;
+        fprintf(
+            stderr,
+            "hangdog: leaves out all users from %u on for an hour: too many of their programs do not answer\n",
+            PEOPLE);
+    }
+    return of_people;
+}
+
+/* The process for which the second one worked. `stays`: the second one, if it does not end; else 0. */
+static bool leave_out(struct supervision *s, pid_t stays, const char *why) {
+    uint64_t now_ns = hd_os_now_ns();
+    struct supervision_left *l = find_place(s, now_ns);
+    char name[64];
+    if (l == NULL) {
         return false;
     }
-    s->process[i].pid = pid;
-    s->process[i].started_ns = stat_of(pid).started_boot_ns;
-    s->process[i].until_ns = now_ns + LEFT_NS;
-    atomic_store(&s->left, i == count ? count + 1 : count);
-    read_name(pid, name, sizeof name);
-    fprintf(stderr, "hangdog: leaves out %s[%d] for an hour: %s\n", name, (int)pid, why);
+    l->pid = (pid_t)atomic_load(&s->now.now);
+    l->user = atomic_load(&s->now.user);
+    l->started_ns = stat_of(l->pid).started_boot_ns;
+    l->until_ns = now_ns + LEFT_NS;
+    atomic_store(&l->stays, stays);
+    read_name(l->pid, name, sizeof name);
+    fprintf(stderr, "hangdog: leaves out %s[%d] for an hour: %s\n", name, (int)l->pid, why);
+    if (supervision_leaves(s, 0, 0, l->user, now_ns)) {
+        fprintf(stderr, "hangdog: leaves out all programs of user %u for an hour\n", (unsigned)l->user);
+    }
     return true;
 }
 
@@ -92,30 +132,33 @@ static bool reads(pid_t child) {
 }
 
 struct second {
-    pid_t pid;
-    working seen;
+    pid_t pid; /* 0: there is none now */
+    uint64_t seen;
     unsigned checks; /* in how many it was blocked at the same place */
+    uint64_t started_ns;
+    uint64_t pause_ns, again_ns; /* after the kernel killed it */
 };
 
 static bool is_stuck(struct second *child, const struct supervision *s) {
-    uint64_t now = atomic_load(&s->now);
-    bool same = now == atomic_load(&child->seen) && (pid_t)now != 0 &&
-                strchr("DS", stat_of(child->pid).state) != NULL;
-    atomic_store(&child->seen, now);
+    uint64_t now = atomic_load(&s->now.now);
+    bool same = now == child->seen && (pid_t)now != 0 && strchr("DS", stat_of(child->pid).state) != NULL;
+    child->seen = now;
     child->checks = same ? child->checks + 1 : 0;
     return child->checks >= CHECKS && reads(child->pid);
 }
 
-static pid_t start(struct supervision *s, const sigset_t *before, int (*work)(void *arg), void *arg) {
+/* The signals stay blocked until it has its handlers. */
+static pid_t start(struct supervision *s, struct second *child, int (*work)(void *arg), void *arg) {
     pid_t parent = getpid();
-    working_for(&s->now, 0);
-    pid_t child = fork();
-    if (child == 0) {
+    working_for(&s->now, 0, 0);
+    child->checks = 0;
+    child->started_ns = hd_os_now_ns();
+    child->pid = fork();
+    if (child->pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        sigprocmask(SIG_SETMASK, before, NULL);
         exit(getppid() == parent ? work(arg) : EXIT_FAILURE);
     }
-    return child;
+    return child->pid;
 }
 
 /* ---- the first one ---------------------------------------------------------------------------- */
@@ -134,17 +177,50 @@ static int stop(pid_t child, const sigset_t *ours) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
+/* True: the second process has ended. Those that stayed may end, too. */
+static bool has_ended(struct supervision *s, pid_t second, int *status) {
+    bool has = false;
+    int its;
+    for (pid_t pid; (pid = waitpid(-1, &its, WNOHANG)) > 0;) {
+        if (pid == second) {
+            *status = its;
+            has = true;
+        }
+        for (unsigned i = 0; i < SUPERVISOR_LEFT; i++) {
+            (void)atomic_compare_exchange_strong(&s->process[i].stays, &(pid_t){pid}, 0);
+        }
+    }
+    return has;
+}
+
+/* No process is to blame. One that ran for long had no fault from its start. */
+static void start_later(const struct supervision *s, struct second *child, int number) {
+    uint64_t now_ns = hd_os_now_ns(), twice_ns = 2 * child->pause_ns;
+    bool first = child->pause_ns == 0 || now_ns > child->started_ns + 2 * PAUSE_MAX_NS;
+    child->pause_ns = first ? s->pause_ns : twice_ns < PAUSE_MAX_NS ? twice_ns : PAUSE_MAX_NS;
+    child->again_ns = now_ns + child->pause_ns;
+    fprintf(stderr, "hangdog: signal %d ended the watch%s; it starts again in %u s\n", number,
+            number == SIGKILL ? ", as where memory is short" : "", (unsigned)(child->pause_ns / HD_NS_PER_S));
+}
+
 /* The second process has ended. True, and its status: it is not to be started again. */
-static bool is_over(struct supervision *s, int status, int *result) {
-    pid_t of = (pid_t)atomic_load(&s->now);
+static bool is_over(struct supervision *s, struct second *child, int status, int *result) {
     char why[64];
+    child->pid = 0;
     if (WIFEXITED(status)) {
         *result = WEXITSTATUS(status);
         return true;
     }
-    snprintf(why, sizeof why, "its watch ended by signal %d", WTERMSIG(status));
-    *result = 128 + WTERMSIG(status);
-    return of == 0 || WTERMSIG(status) == SIGKILL || !leave_out(s, of, why);
+    int number = WTERMSIG(status);
+    snprintf(why, sizeof why, "its watch ended by signal %d", number);
+    *result = 128 + number;
+    if (number != SIGKILL && (pid_t)atomic_load(&s->now.now) == 0) {
+        return true;
+    }
+    if (number == SIGKILL || !leave_out(s, 0, why)) {
+        start_later(s, child, number);
+    }
+    return false;
 }
 
 static void fill_set(sigset_t *set) {
@@ -155,42 +231,48 @@ static void fill_set(sigset_t *set) {
     }
 }
 
-/* True: the second process is to be replaced, for a file of a process does not answer. */
-static bool give_up(struct supervision *s, struct second *child) {
-    if (!is_stuck(child, s) ||
-        !leave_out(s, (pid_t)atomic_load(&s->now), "its files or its memory do not answer")) {
-        return false;
+/* Replaces the second process, if a file of a process does not answer. */
+static void look_at(struct supervision *s, struct second *child) {
+    if (is_stuck(child, s) && leave_out(s, child->pid, "its files or its memory do not answer")) {
+        (void)kill(child->pid, SIGKILL); /* the process may stay until its file answers */
+        child->pid = 0;
     }
-    (void)kill(child->pid, SIGKILL); /* it may stay until its file answers */
-    return true;
+}
+
+/* systemd is to wait, too. */
+static void say_waits(void) {
+    const char *address = getenv("NOTIFY_SOCKET");
+    int fd = address != NULL ? hd_notify_open(address) : -1;
+    (void)hd_notify_send(fd, "WATCHDOG=1\nSTATUS=watches nothing: it was killed, and starts again soon");
+    hd_os_close(fd);
 }
 
 int supervise(struct supervision *s, int (*work)(void *arg), void *arg) {
     static const struct timespec second = {.tv_sec = 1};
     struct second child = {.pid = 0};
-    sigset_t ours, before;
+    sigset_t ours;
     int status, result = EXIT_FAILURE;
     fill_set(&ours);
-    sigprocmask(SIG_BLOCK, &ours, &before);
+    sigprocmask(SIG_BLOCK, &ours, &s->before);
     for (;;) {
-        child.pid = child.pid != 0 ? child.pid : start(s, &before, work, arg);
-        if (child.pid < 0) {
+        if (child.pid == 0 && hd_os_now_ns() >= child.again_ns && start(s, &child, work, arg) < 0) {
             return print_error("cannot start: %s", strerror(errno));
         }
         int number = sigtimedwait(&ours, NULL, &second);
         if (number == SIGTERM || number == SIGINT) {
-            return stop(child.pid, &ours);
+            return child.pid != 0 ? stop(child.pid, &ours) : EXIT_SUCCESS;
         }
-        if (number == SIGHUP) {
+        if (number == SIGHUP && child.pid != 0) {
             (void)kill(child.pid, SIGHUP);
         }
-        if (waitpid(child.pid, &status, WNOHANG) == child.pid) {
-            if (is_over(s, status, &result)) {
+        if (has_ended(s, child.pid, &status)) {
+            if (is_over(s, &child, status, &result)) {
                 return result;
             }
-            child = (struct second){.pid = 0};
-        } else if (number < 0 && give_up(s, &child)) {
-            child = (struct second){.pid = 0};
+        } else if (child.pid == 0) {
+            say_waits();
+        } else if (number < 0) {
+            look_at(s, &child);
         }
     }
 }

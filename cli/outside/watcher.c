@@ -29,9 +29,9 @@ static void on_sight(void *arg, pid_t tid, const struct hd_hook_sight *sight) {
     struct outside_thread *t = outside_thread_of(w, tid);
     if (t != NULL) {
         uint64_t begun_ns = hd_os_now_ns();
-        working_for(w->options.now, t->process->live.pid);
+        working_for(w->options.now, t->process->live.pid, t->process->live.uid);
         loops_sight(t, sight);
-        working_for(w->options.now, 0);
+        working_for(w->options.now, 0, 0);
         t->process->shown.spent_ns += hd_os_now_ns() - begun_ns;
     }
 }
@@ -40,9 +40,9 @@ static void on_turn(void *arg, pid_t tid, const struct hd_hook_turn *turn) {
     const struct watcher *w = arg;
     struct outside_thread *t = outside_thread_of(w, tid);
     if (t != NULL && turn->end_ns >= turn->start_ns) {
-        working_for(w->options.now, t->process->live.pid);
+        working_for(w->options.now, t->process->live.pid, t->process->live.uid);
         followed_turn(t, turn);
-        working_for(w->options.now, 0);
+        working_for(w->options.now, 0, 0);
     }
 }
 
@@ -209,7 +209,7 @@ static void check_one(struct watcher *w, uint64_t now_ns) {
         oldest = p->listed_ns < oldest->listed_ns ? p : oldest;
     }
     if (oldest != NULL && now_ns >= oldest->listed_ns + LIST_NS) {
-        working_for(w->options.now, oldest->live.pid);
+        working_for(w->options.now, oldest->live.pid, oldest->live.uid);
         outside_process_check(oldest, now_ns);
         w->busy |= oldest->ended || oldest->replaced || oldest->thread_ended;
         w->checked_ns = now_ns;
@@ -262,7 +262,7 @@ static void look_at_processes(struct watcher *w, uint64_t now_ns, bool all) {
     w->busy = false;
     for (struct outside_process *p = w->processes; p != NULL; p = next) {
         next = p->next;
-        working_for(w->options.now, p->live.pid);
+        working_for(w->options.now, p->live.pid, p->live.uid);
         bool late = p->replaced && now_ns < p->added_ns + REPLACE_NS;
         if (!p->replaced && (all || p->reporting != NULL || p->thread_ended)) {
             look(p, all);
@@ -287,7 +287,7 @@ void watcher_step(struct watcher *w) {
         look_at_processes(w, now_ns, all);
     }
     check_one(w, now_ns);
-    working_for(w->options.now, 0);
+    working_for(w->options.now, 0, 0);
     outside_stacks_rest(w->stacks, now_ns);
 }
 

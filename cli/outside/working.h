@@ -11,13 +11,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The upper half counts changes, the lower half is the process's number; 0: none. */
-typedef _Atomic uint64_t working;
+struct working {
+    _Atomic uint64_t now; /* the upper half counts changes, the lower half is the process's number; 0: none */
+    _Atomic uid_t user;   /* of this process, which may end before its file answers */
+};
 
 /* `w`: NULL: no supervisor. */
-static inline void working_for(working *w, pid_t pid) {
+static inline void working_for(struct working *w, pid_t pid, uid_t user) {
     if (w != NULL) {
-        atomic_store(w, ((atomic_load(w) >> 32) + 1) << 32 | (uint32_t)pid);
+        atomic_store(&w->user, user);
+        atomic_store(&w->now, ((atomic_load(&w->now) >> 32) + 1) << 32 | (uint32_t)pid);
     }
 }
 
