@@ -268,6 +268,9 @@ static void look_at_processes(struct watcher *w, uint64_t now_ns, bool all) {
             look(p, all);
         }
         w->busy |= p->reporting != NULL || late;
+        if (p->replaced && !late) { /* the exec may be that of a later process with its number */
+            p->ended |= !live_process_lives(&p->live);
+        }
         if (p->ended) {
             outside_process_end(p, false);
         } else if (p->replaced && !late) {
