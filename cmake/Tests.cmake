@@ -84,7 +84,7 @@ set(slow_tests
 # flags, or their fake stops threads by a signal, which a sanitizer delays. A real program under watch is not instrumented, and the
 # release runs it: two of these show that the preload works beside a sanitizer. Of the slow tests, those run that read hostile input, or whose process dies in odd places.
 set(no_sanitizer_tests cli-app_identity cli-fentry cli-apple_check cli-apple_packages cli-apple_promises cli-bench_query cli-blame cli-comment_rule
-  cli-abi cli-installed cli-link_check cli-packages cli-trace unit-darwin_suspended_live)
+  cli-abi cli-installed cli-link_check cli-packages cli-start_pages cli-trace unit-darwin_suspended_live)
 set(sanitized_real real-own_threads real-redis)
 set(sanitized_slow cli-bad_states cli-crash cli-dump cli-exec cli-hostile_record cli-symbols real-redis)
 # Left out under the thread sanitizer: here the command reads a spool in one thread, and nothing can race.
