@@ -42,7 +42,7 @@ void processes_free(struct processes *p);
 
 struct host_process *processes_find(struct processes *p, pid_t pid);
 
-/* Returns a process that the agent is to look at now; NULL: there is none. Plans the next look at it: 10 s
+/* Returns a process that the agent is to look at now. NULL: no look is due. Plans the next look at it: 10 s
  * after its first one, then each minute, later each five minutes. Detects that a new process has the number.
  */
 struct host_process *processes_due(struct processes *p, uint64_t now_ns);

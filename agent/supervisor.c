@@ -132,7 +132,7 @@ static bool reads(pid_t child) {
 }
 
 struct second {
-    pid_t pid; /* 0: there is none now */
+    pid_t pid; /* of the second process; 0: it does not run */
     uint64_t seen;
     unsigned checks; /* in how many it was blocked at the same place */
     uint64_t started_ns;

@@ -35,10 +35,12 @@ struct supervision {
 /* NULL: no memory. */
 struct supervision *supervision_create(void);
 
-/* Runs work(arg) in a second process until it returns. Returns its status. Passes on SIGTERM, SIGINT and
- * SIGHUP, whose handlers are the second process's own: it has them, then calls supervision_take_signals. */
+/* Runs work(arg) in a second process until that returns. Returns its status. The first process passes
+ * SIGTERM, SIGINT and SIGHUP on. They stay blocked in the second process until it calls
+ * supervision_take_signals. */
 int supervise(struct supervision *s, int (*work)(void *arg), void *arg);
 
+/* Unblocks these signals. The second process calls it once its handlers are set. */
 void supervision_take_signals(const struct supervision *s);
 
 /* The process is left out for now, or the user is. */

@@ -208,7 +208,7 @@ uint64_t outside_process_look_at(struct outside_thread *t, uint64_t now_ns) {
     return may_hang ? followed_look(t, now_ns) : UINT64_MAX;
 }
 
-/* True: the thread has a loop, whose long turns the hook finds, and the loop needs no look now. */
+/* True: the thread has a loop, and the watcher need not look at it now: the hook finds its long turns. */
 static bool is_quiet(const struct outside_thread *t, uint64_t now_ns) {
     return t->certainty != HD_RECORD_NO_LOOP && now_ns < t->loops_ns;
 }

@@ -72,7 +72,7 @@ struct watcher {
     uint64_t next_ns, checked_ns, looked_ns, scanned_ns;
     bool busy;        /* a process needs a look before the next look at all */
     unsigned threads; /* of all processes */
-    unsigned sampled; /* threads whose samples are open */
+    unsigned sampled; /* the number of threads that have an open perf event */
 };
 
 /* True: the hook finds the long turns of known loops, and the watcher looks at the other threads rarely. */
