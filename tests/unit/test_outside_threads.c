@@ -3,6 +3,7 @@
  * The places of threads: what one user's programs may have of them. The hook is the test's own, and the
  * threads are those of this process.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -111,8 +112,21 @@ static void list(struct outside_process *p, int rc) {
     close(p->live.proc_fd);
 }
 
+/* qemu-user has a thread of its own in each process. */
+static unsigned count_own_threads(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned count = 0;
+    assert_non_null(tasks);
+    for (const struct dirent *e; (e = readdir(tasks)) != NULL;) {
+        count += e->d_name[0] != '.';
+    }
+    closedir(tasks);
+    return count;
+}
+
 static void only_missing_room_is_said_and_once(void **state) {
     struct outside_process *p = &process[0];
+    const unsigned own = count_own_threads();
     (void)state;
     list(p, -ESRCH);
     list(p, -EAGAIN);
@@ -120,11 +134,13 @@ static void only_missing_room_is_said_and_once(void **state) {
     assert_int_equal(notes, 0);
     for (unsigned i = 0; i < 2; i++) {
         list(p, -ENOSPC);
-        assert_int_equal(p->shown.unwatched, 1);
+        assert_int_equal(p->shown.unwatched, own);
         list(p, 0);
         assert_int_equal(p->shown.unwatched, 0);
-        assert_int_equal(p->thread_count, 1);
-        outside_thread_remove(p->threads);
+        assert_int_equal(p->thread_count, own);
+        while (p->threads != NULL) {
+            outside_thread_remove(p->threads);
+        }
     }
     assert_int_equal(notes, 1);
 }
