@@ -64,7 +64,7 @@ class States(unittest.TestCase):
             found[:] = [r for r in watcher.reports(*kinds) if r["app"]["pid"] == pid and (r["complete"] or kinds[0] != "hang")]
             return found
         wait_until(has_report, "a report of %d in %r" % (pid, watcher.text))
-        self.assertEqual(len(found), 1, found)
+        self.assertEqual(1, len(found), [(r["started_at"], r["duration_ns"]) for r in found])
         return found[0]
 
     def test_a_hang_that_began_before_the_watch_lasts_at_least_since_then(self):
@@ -84,6 +84,21 @@ class States(unittest.TestCase):
         program.go()
         watcher.process.wait(60)
         self.assertEqual([], watcher.reports("hang"))
+
+    def test_a_hang_that_sleeps_and_then_computes_is_one(self):
+        for hook in ("counter", "records", "switches", "fentry"):
+            with self.subTest(hook):
+                try:
+                    watcher, program = self.watch("computes", options=("--hook", hook))
+                except AssertionError as error:
+                    if "cannot watch a program that runs" not in str(error):
+                        raise
+                    continue
+                watcher.wait_for("watching the loop of states.py[%d]" % program.pid)
+                program.go()
+                watcher.process.wait(60)
+                report = self.only_hang(watcher, program.pid, "hang")
+                self.assertGreater(report["duration_ns"] + report.get("start_uncertain_ns", 0), 1.5 * SECOND_NS)
 
     def test_no_call_of_the_host_is_hooked_for_a_main_thread_that_waits(self):
         """By `switches`: the main thread joins the loop's thread. It is suspect for as long as a loop needs to be seen."""

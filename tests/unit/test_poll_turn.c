@@ -99,6 +99,48 @@ static void a_proof_makes_a_running_turn_long(void **state) {
     assert_int_equal(ended.start_ns, 150 * MS);
 }
 
+/* A hang that sleeps, and then waits for a CPU: one turn. */
+static void a_proof_joins_a_block_and_what_runs_after_it(void **state) {
+    (void)state;
+    assert_false(look(100, BLOCKED, 2));
+    for (uint64_t ms = 150; ms <= 1500; ms += 50) {
+        struct hd_poll_look l = {.at_ns = ms * MS,
+                                 .blocked = ms <= 800,
+                                 .sched = {.cpu_ns = 2 * MS, .slices = ms <= 800 ? 2 : 3},
+                                 .proven_ns = ms > 150 ? 150 * MS : 0};
+        assert_false(hd_poll_turn_look(&turn, &l, &ended));
+        assert_int_equal(turn.shown.since_ns, 100 * MS);
+        assert_int_equal(turn.shown.earlier_ns, 50 * MS);
+    }
+    assert_true(look(1550, WAITS, 3));
+    assert_int_equal(ended.start_ns, 100 * MS);
+    assert_int_equal(ended.end_ns, 1550 * MS);
+}
+
+/* The look before may have been in another turn. */
+static void a_proof_that_begins_after_a_look_does_not_join_it(void **state) {
+    (void)state;
+    assert_false(look(100, BLOCKED, 2));
+    assert_false(look(150, BLOCKED, 2));
+    struct hd_poll_look l = {.at_ns = 250 * MS, .sched = {.slices = 3}, .proven_ns = 200 * MS};
+    assert_true(hd_poll_turn_look(&turn, &l, &ended));
+    assert_int_equal(turn.shown.since_ns, 200 * MS);
+}
+
+/* For a second the watcher had no CPU. */
+static void a_late_look_does_not_lengthen_a_turn(void **state) {
+    (void)state;
+    static const enum where after[] = {WAITS, RUNS, BLOCKED};
+    for (unsigned i = 0; i < sizeof after / sizeof after[0]; i++) {
+        begin(NULL);
+        assert_false(look(100, BLOCKED, 2));
+        assert_false(look(150, BLOCKED, 2));
+        assert_true(look(1150, after[i], 3));
+        assert_int_equal(ended.start_ns, 100 * MS);
+        assert_int_equal(ended.end_ns, 250 * MS);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_block_without_a_switch_is_one_turn, begin),
@@ -106,6 +148,9 @@ int main(void) {
         cmocka_unit_test_setup(another_block_is_another_turn, begin),
         cmocka_unit_test_setup(what_a_thread_does_before_its_first_wait_is_not_known, begin),
         cmocka_unit_test_setup(a_proof_makes_a_running_turn_long, begin),
+        cmocka_unit_test_setup(a_proof_joins_a_block_and_what_runs_after_it, begin),
+        cmocka_unit_test_setup(a_proof_that_begins_after_a_look_does_not_join_it, begin),
+        cmocka_unit_test_setup(a_late_look_does_not_lengthen_a_turn, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,8 +144,9 @@ void hd_poll_hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wai
     if (t == NULL || kind >= HD_HOOK_KINDS) {
         return;
     }
-    if (t->kinds.kind[kind].verdict != (uint8_t)verdict) {
-        t->kinds.kind[kind].verdict = (uint8_t)verdict;
+    bool was_idle = hd_poll_thread_is_idle(t, (int32_t)kind);
+    t->kinds.kind[kind].verdict = (uint8_t)verdict;
+    if (hd_poll_thread_is_idle(t, (int32_t)kind) != was_idle) {
         hd_suspicion_end(t); /* another set of waits ends the turn now */
     }
     if (t->kinds.now == (int32_t)kind) { /* the wait is not over yet */

@@ -3,6 +3,8 @@
 
 #include "capture/thread_clock.h"
 
+#define LATE_NS (100 * HD_NS_PER_MS) /* after the look before: looks are 50 ms apart */
+
 void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns) {
     *t = (struct hd_poll_turn){.shown = {.since_ns = now_ns}, .last = {.at_ns = now_ns}, .waited_ns = now_ns};
 }
@@ -12,10 +14,16 @@ bool hd_poll_turn_rests(const struct hd_poll_look *before, const struct hd_poll_
            hd_thread_clock_same(&before->sched, &now->sched);
 }
 
+/* The thread has not been in its wait since the look before: it has not run, or a proof is older. */
+static bool is_same_turn(const struct hd_poll_turn *t, const struct hd_poll_look *look) {
+    bool proven = look->proven_ns != 0 && look->proven_ns <= t->last.at_ns;
+    return !t->shown.waits && (proven || hd_poll_turn_rests(&t->last, look));
+}
+
 /* Since when the thread is surely in its turn. */
 static uint64_t certain_since(const struct hd_poll_turn *t, const struct hd_poll_look *look) {
     uint64_t since_ns = look->at_ns;
-    if (!t->shown.waits && hd_poll_turn_rests(&t->last, look)) {
+    if (is_same_turn(t, look)) {
         since_ns = t->shown.since_ns;
     }
     return look->proven_ns != 0 && look->proven_ns < since_ns ? look->proven_ns : since_ns;
@@ -28,11 +36,21 @@ static void begin(struct hd_poll_turn *t, uint64_t since_ns) {
     s->earlier_ns = since_ns > t->waited_ns ? since_ns - t->waited_ns : 0;
 }
 
+static bool is_exact(const struct hd_poll_turn *t, const struct hd_poll_look *look) {
+    return look->waits && look->blocked_ns != 0 && look->blocked_ns >= t->shown.since_ns;
+}
+
+/* When the turn of the look before ended. A late look is no proof that the turn lasted until then. */
+static uint64_t end_of(const struct hd_poll_turn *t, const struct hd_poll_look *look) {
+    uint64_t late_ns = t->last.at_ns + LATE_NS;
+    return is_exact(t, look) ? look->blocked_ns : look->at_ns < late_ns ? look->at_ns : late_ns;
+}
+
 static void begin_wait(struct hd_poll_turn *t, const struct hd_poll_look *look) {
     struct hd_hook_thread *s = &t->shown;
     if (!s->waits) {
+        bool exact = is_exact(t, look);
         s->waits = s->known = true;
-        bool exact = look->blocked_ns >= s->since_ns && look->blocked_ns != 0;
         s->since_ns = exact ? look->blocked_ns : look->at_ns;
         s->earlier_ns = exact ? 0 : look->at_ns - t->last.at_ns;
     }
@@ -54,13 +72,12 @@ static void count(struct hd_poll_turn *t, const struct hd_poll_look *look) {
 bool hd_poll_turn_look(struct hd_poll_turn *t, const struct hd_poll_look *look, struct hd_hook_turn *ended) {
     struct hd_hook_thread *s = &t->shown;
     const bool was_in_turn = !s->waits, was_certain = was_in_turn && s->known && t->last.at_ns > s->since_ns;
-    *ended =
-        (struct hd_hook_turn){.start_ns = s->since_ns, .earlier_ns = s->earlier_ns, .end_ns = look->at_ns};
+    *ended = (struct hd_hook_turn){
+        .start_ns = s->since_ns, .earlier_ns = s->earlier_ns, .end_ns = end_of(t, look)};
     count(t, look);
     bool over = was_in_turn;
     if (look->waits) {
         begin_wait(t, look);
-        ended->end_ns = s->since_ns > ended->start_ns ? s->since_ns : ended->end_ns;
     } else {
         uint64_t since_ns = certain_since(t, look);
         over = was_in_turn && since_ns > s->since_ns;

@@ -28,7 +28,8 @@ struct hd_poll_turn {
 
 void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns);
 
-/* True: a turn has ended that at least two looks saw. It is in *ended, and may have ended a look earlier. */
+/* True: a turn has ended that at least two looks saw. It is in *ended, and may have ended a look earlier.
+ * After a late look its end is 100 ms after the look before. */
 bool hd_poll_turn_look(struct hd_poll_turn *t, const struct hd_poll_look *look, struct hd_hook_turn *ended);
 
 /* True: the thread has been blocked at both looks, and has not run between them. */

@@ -13,6 +13,12 @@ def block(seconds):
     time.sleep(seconds)
 
 
+def compute(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
 def say(text):
     print(text, flush=True)
 
@@ -29,13 +35,14 @@ async def stuck():
     await asyncio.sleep(1.5)
 
 
-async def blocks(seconds):
+async def blocks(seconds, then_computes=0):
     """Has been watched for a while, then hangs."""
     say("ready")
     await asyncio.get_running_loop().run_in_executor(None, wait_for_a_line)
     await asyncio.sleep(0.3)
     say("blocks")
     block(seconds)
+    compute(then_computes)
     await asyncio.sleep(0.5)
 
 
@@ -66,6 +73,7 @@ STATES = {
     "dies": lambda: asyncio.run(blocks(60)),
     "stops": lambda: asyncio.run(blocks(2.6)),
     "second": lambda: asyncio.run(blocks(0.9)),
+    "computes": lambda: asyncio.run(blocks(0.8, 0.8)),
     "becomes": becomes_another,
     "thread": in_a_thread,
 }
