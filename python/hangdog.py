@@ -17,6 +17,7 @@ import errno
 import functools
 import os
 import sys
+import threading
 import warnings
 
 __all__ = ["Watch", "watch"]
@@ -117,10 +118,39 @@ class Watch:
 
         self._replace(self._loop, name, closed)
 
+    def _wrap_run(self, started, ended):
+        """Calls `ended` after each run of the loop, also one that an exception ends: no turn follows until the next run."""
+        loop = self._loop
+        run_forever = loop.run_forever
+
+        def marked_run_forever():
+            started()
+            try:
+                run_forever()
+            finally:
+                ended()
+
+        self._replace(loop, "run_forever", marked_run_forever)
+        if loop.is_running():
+            self._end_this_run(ended)
+
+    def _end_this_run(self, ended):
+        """The same for the run that this call is in: asyncio calls a function of its own at each end, other loops only stop()."""
+        loop = self._loop
+        name = "_set_coroutine_origin_tracking" if hasattr(loop, "_set_coroutine_origin_tracking") else "stop"
+        function = getattr(loop, name)
+
+        def left(*args):
+            function(*args)
+            if name == "stop" or not loop.is_running():
+                vars(loop).pop(name, None)
+                ended()
+
+        self._replace(loop, name, left)
+
     def _mark_waits(self, selector):
-        """The selector's select() is the loop's wait, and nothing else is. After stop() the loop runs no further turn."""
-        library, handle, loop = self._library, self._handle, self._loop
-        select, stop = selector.select, loop.stop
+        """The selector's select() is the loop's wait, and nothing else is."""
+        library, handle, select = self._library, self._handle, selector.select
         before_wait, after_wait, turn = library.before_wait, library.after_wait, library.turn
 
         def marked_select(timeout=None):
@@ -133,26 +163,40 @@ class Watch:
             finally:
                 after_wait(handle)
 
-        def marked_stop():
-            library.mark(handle, _EXIT)
-            stop()
-
         self._replace(selector, "select", marked_select)
-        self._replace(loop, "stop", marked_stop)
+        self._wrap_run(lambda: library.mark(handle, _BEFORE_TIMERS), lambda: library.mark(handle, _EXIT))
 
     def _ping(self):
         """For a loop without a selector of Python, such as uvloop's: a thread of Hangdog posts a task twice a second."""
-        loop = self._loop
+        loop, lock, tasks = self._loop, threading.Lock(), []
+        stopped = False
+
+        def answer():
+            with lock:
+                answered, tasks[:] = tasks[:], []
+            for run, argument in answered:
+                _RUN(run)(argument)
 
         def post(_context, run, argument):
+            with lock:
+                if stopped:
+                    return -1
+                tasks.append((run, argument))
             try:
-                loop.call_soon_threadsafe(_RUN(run), argument)
+                loop.call_soon_threadsafe(answer)
                 return 0
             except RuntimeError:  # the loop is closed
                 return -1
 
+        def set_stopped(value):
+            nonlocal stopped
+            with lock:
+                stopped = value
+            if value:
+                answer()
+
         self._post = _POST(post)  # the library keeps a pointer to it
-        self._close_with("stop")  # a loop that does not run answers no ping
+        self._wrap_run(lambda: set_stopped(False), lambda: set_stopped(True))
         return self._library.watch_ping(self._handle, self._post, None) == 0
 
 

@@ -58,7 +58,8 @@ static inline gint hangdog_glib_poll(GPollFD *fds, guint count, gint timeout) {
 
 /**
  * Watches a main context that the calling thread runs: hangdog_loop_watch() and a poll function around the
- * context's own. Since GLib 2.90 a context with such a function waits for whole milliseconds.
+ * context's own. Since GLib 2.90 a context with such a function waits for whole milliseconds. A forked child
+ * ends the parent's watch before it starts another one.
  *
  * @param context The context; NULL: the default one, which GTK uses.
  * @param name The loop's name in reports; the function copies the name.

@@ -55,6 +55,8 @@ class qt_loop : public loop {
             current_ = nullptr;
         }
     }
+    qt_loop(const qt_loop &) = delete;
+    qt_loop &operator=(const qt_loop &) = delete;
 
   private:
     using poll_function = int (*)(void *, unsigned, int);
@@ -65,6 +67,8 @@ class qt_loop : public loop {
     /* The waits without GLib. The filter sees each event of the main thread before its receiver does. */
     struct filter : QObject {
         explicit filter(hangdog_loop *of) : handle(of) {}
+        filter(const filter &) = delete;
+        filter &operator=(const filter &) = delete;
         void watch() {
             QAbstractEventDispatcher *dispatcher = QAbstractEventDispatcher::instance();
             connect(dispatcher, &QAbstractEventDispatcher::aboutToBlock, this, [this] {

@@ -51,7 +51,7 @@ static inline int hangdog_sd_event_run(hangdog_loop *loop, sd_event *event, uint
 }
 
 /**
- * Runs a loop until its end. Call this function in place of sd_event_loop().
+ * Runs a loop until its end. Call this function in place of sd_event_loop(). After it the loop is idle.
  *
  * @param loop The handle; NULL: the function only runs the loop.
  * @param event The loop.
@@ -61,12 +61,14 @@ static inline int hangdog_sd_event_loop(hangdog_loop *loop, sd_event *event) {
     int code = 0;
     int result = 0;
     sd_event_ref(event); /* A callback may drop the program's reference. */
+    hangdog_mark(loop, HANGDOG_BEFORE_TIMERS);
     while (result >= 0 && sd_event_get_state(event) != SD_EVENT_FINISHED) {
         result = hangdog_sd_event_run(loop, event, UINT64_MAX);
     }
     if (result >= 0) {
         (void)sd_event_get_exit_code(event, &code);
     }
+    hangdog_mark(loop, HANGDOG_EXIT);
     sd_event_unref(event);
     return result < 0 ? result : code;
 }

@@ -128,7 +128,9 @@ static inline hangdog_uv *hangdog_uv_watch(uv_loop_t *uv, const char *name, uint
  * Runs a watched loop. Call this function in place of uv_run(). After uv_run() itself, callbacks of
  * descriptors count as idle.
  *
- * With UV_RUN_ONCE it may return before a callback has run, because libuv first adds new descriptors.
+ * With UV_RUN_ONCE it may return before a callback has run, because libuv first adds new descriptors. The
+ * program's work after UV_RUN_ONCE belongs to the turn. After the other modes, and at the end of the last
+ * handle, the loop is idle: the program may wait elsewhere until the next call.
  *
  * @param watch The watch; NULL: the function only calls uv_run().
  * @param uv The loop.
@@ -142,7 +144,11 @@ static inline int hangdog_uv_run(hangdog_uv *watch, uv_loop_t *uv, uv_run_mode m
     watch->mode = mode;
     watch->runs = 1;
     watch->users++;
+    hangdog_mark(watch->loop, HANGDOG_BEFORE_TIMERS);
     int alive = uv_run(uv, mode);
+    if (mode != UV_RUN_ONCE || !alive) {
+        hangdog_mark(watch->loop, HANGDOG_EXIT);
+    }
     watch->runs = 0;
     hangdog_uv_leave(watch);
     return alive;

@@ -40,6 +40,59 @@ int main(void) {
     return alive != 0 || uv_loop_close(uv_default_loop()) != 0;
 }
 """
+UV_RUNS = """
+#include <hangdog/uv.h>
+#include <unistd.h>
+static void nothing(uv_timer_t *timer) {
+    (void)timer;
+}
+static void slow(uv_timer_t *timer) {
+    usleep(800000);
+    uv_timer_stop(timer);
+}
+int main(void) {
+    uv_loop_t *loop = uv_default_loop();
+    uv_timer_t timer;
+    hangdog_start(NULL);
+    hangdog_uv *watch = hangdog_uv_watch(loop, "main", 300000000);
+    uv_timer_init(loop, &timer);
+    uv_timer_start(&timer, nothing, 10, 0);
+    hangdog_uv_run(watch, loop, UV_RUN_DEFAULT);
+    usleep(700000); /* between two runs */
+    uv_timer_start(&timer, nothing, 60000, 0);
+    for (int i = 0; i < 2; i++) { /* as another loop does, which waits itself */
+        hangdog_uv_run(watch, loop, UV_RUN_NOWAIT);
+        usleep(700000);
+    }
+    uv_timer_start(&timer, slow, 0, 0);
+    hangdog_uv_run(watch, loop, UV_RUN_NOWAIT);
+    usleep(700000);
+    return hangdog_stop();
+}
+"""
+SD_EVENT_RUNS = """
+#include <hangdog/sd_event.h>
+#include <unistd.h>
+static int quit(sd_event_source *source, void *wait_us) {
+    usleep(*(unsigned *)wait_us);
+    return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+static void run(hangdog_loop *loop, unsigned wait_us) {
+    sd_event *event = NULL;
+    sd_event_new(&event);
+    sd_event_add_defer(event, NULL, quit, &wait_us);
+    hangdog_sd_event_loop(loop, event);
+    sd_event_unref(event);
+    usleep(700000); /* between two runs */
+}
+int main(void) {
+    hangdog_start(NULL);
+    hangdog_loop *loop = hangdog_loop_watch("main", 300000000);
+    run(loop, 0);
+    run(loop, 800000);
+    return hangdog_stop();
+}
+"""
 UNWATCH = """
 #include <hangdog/glib.h>
 hangdog_glib *watch_it(void);
@@ -86,21 +139,30 @@ class Adapters(ExampleCase):
     def test_glib_in_two_files(self):
         """The function that unwatches is in another file than the one that watches."""
         self.need("glib-2.0", "libglib2.0-dev")
-        for name, text in (("watch.c", WATCH), ("unwatch.c", UNWATCH)):
-            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-                file.write(text)
-        self.run_it(self.build(self.folder + "/unwatch.c", "hangdog", "glib-2.0", more=[self.folder + "/watch.c"]))
+        more = [self.written("watch.c", WATCH)]
+        self.run_it(self.build(self.written("unwatch.c", UNWATCH), "hangdog", "glib-2.0", more=more))
 
     def test_libuv(self):
         self.check("uv", "libuv", package="libuv1-dev")
 
+    def written(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_libuv_is_idle_between_two_runs(self):
+        self.need("libuv", "libuv1-dev")
+        self.assert_hang(self.run_it(self.build(self.written("runs.c", UV_RUNS), "hangdog", "libuv")), "slow", 0.8)
+
+    def test_sd_event_is_idle_between_two_runs(self):
+        self.need("libsystemd", "libsystemd-dev")
+        self.assert_hang(self.run_it(self.build(self.written("runs.c", SD_EVENT_RUNS), "hangdog", "libsystemd")), "quit", 0.8)
+
     def test_libuv_in_a_callback(self):
         """The watch ends while the loop runs."""
         self.need("libuv", "libuv1-dev")
-        source = self.folder + "/stop.c"
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(STOP)
-        self.run_it(self.build(source, "hangdog", "libuv", more=["-fsanitize=address"]), env={"ASAN_OPTIONS": "detect_leaks=0"})
+        self.run_it(self.build(self.written("stop.c", STOP), "hangdog", "libuv", more=["-fsanitize=address"]), env={"ASAN_OPTIONS": "detect_leaks=0"})
 
     def test_libevent(self):
         self.check("libevent", "libevent_core", package="libevent-dev")

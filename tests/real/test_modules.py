@@ -137,6 +137,41 @@ time.sleep(0.7)
     def test_a_wait_and_the_time_between_two_runs_of_the_loop_are_no_hangs(self):
         self.assert_silent_between_runs("asyncio")
 
+    def assert_interrupted(self, maker, watch_before, watch_inside=""):
+        """Ctrl-C ends a run of the loop: that is no hang, and the next run is watched."""
+        reports = self.run_script("""
+from %s import new_event_loop
+loop = new_event_loop()
+def interrupt(): raise KeyboardInterrupt
+def block(): time.sleep(1.5)
+async def main():
+    %s
+    loop.call_later(0.7, interrupt)
+    await asyncio.sleep(3)
+async def again():
+    await asyncio.sleep(0.7)
+    block()
+    await asyncio.sleep(0.7)
+%s
+try:
+    loop.run_until_complete(main())
+except KeyboardInterrupt:
+    time.sleep(1.5)
+loop.run_until_complete(again())
+time.sleep(1.5)
+""" % (maker, watch_inside or "pass", watch_before))
+        self.assert_hang(reports, "block", 1.5 if maker == "asyncio" else 1.25)
+
+    def test_an_interrupted_loop_is_idle(self):
+        self.assert_interrupted("asyncio", "assert hangdog.watch(loop, threshold=0.4)")
+
+    def test_so_it_is_when_it_was_watched_in_that_run(self):
+        self.assert_interrupted("asyncio", "", "assert hangdog.watch(threshold=0.4)")
+
+    def test_an_interrupted_uvloop_is_idle(self):
+        self.need_uvloop()
+        self.assert_interrupted("uvloop", "assert hangdog.watch(loop, threshold=0.4)")
+
     def test_a_second_watch_and_empty_texts_break_nothing(self):
         self.assertEqual([], self.run_script("""
 async def main():
