@@ -300,6 +300,7 @@ static bool is_suspect(const struct outside_thread *t, uint64_t now_ns) {
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {
     struct hd_hook_thread seen;
     read_hook(t, now_ns, &seen);
+    now_ns = seen.seen_ns != 0 ? seen.seen_ns : now_ns; /* a busy machine may have come between */
     struct hd_limits limits = limits_of(t, seen.earlier_ns);
     if (t->followed == NULL) {
         if (!is_long(t, &seen, &limits, now_ns) || !follow(t, &seen)) {

@@ -46,6 +46,7 @@ struct hd_hook_thread {
     uint64_t turns;      /* number of turns since the watch began */
     uint64_t longest_ns; /* the longest turn */
     uint64_t busy_ns;    /* the sum of all turns */
+    uint64_t seen_ns;    /* when the hook saw this state; 0: the state is of now */
 };
 
 /* A long turn that has ended: exact where the hook is. */

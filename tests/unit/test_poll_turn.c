@@ -141,6 +141,17 @@ static void a_late_look_does_not_lengthen_a_turn(void **state) {
     }
 }
 
+static void a_thread_without_a_cpu_is_where_it_was(void **state) {
+    (void)state;
+    const struct hd_poll_look blocked = {.blocked = true, .sched = {.cpu_ns = 9, .slices = 2}};
+    struct hd_poll_look woken = {.sched = {.cpu_ns = 9, .delay_ns = 7, .slices = 2}}, runs = woken;
+    assert_true(hd_poll_turn_rests(&blocked, &woken));
+    assert_false(hd_poll_turn_rests(&runs, &woken));
+    woken.sched.slices = 3;
+    assert_false(hd_poll_turn_rests(&blocked, &woken));
+    assert_false(hd_poll_turn_rests(&(struct hd_poll_look){.blocked = true}, &(struct hd_poll_look){0}));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_block_without_a_switch_is_one_turn, begin),
@@ -150,6 +161,7 @@ int main(void) {
         cmocka_unit_test_setup(a_proof_makes_a_running_turn_long, begin),
         cmocka_unit_test_setup(a_proof_joins_a_block_and_what_runs_after_it, begin),
         cmocka_unit_test_setup(a_proof_that_begins_after_a_look_does_not_join_it, begin),
+        cmocka_unit_test(a_thread_without_a_cpu_is_where_it_was),
         cmocka_unit_test_setup(a_late_look_does_not_lengthen_a_turn, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

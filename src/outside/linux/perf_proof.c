@@ -45,18 +45,41 @@ static int find_places(struct hd_perf_proof *p, const struct hd_poll_kinds *kind
     return p->places == 0 ? -ENOENT : 0;
 }
 
+static struct perf_event_attr event_at(uint64_t pc) {
+    return (struct perf_event_attr){.type = PERF_TYPE_BREAKPOINT,
+                                    .bp_type = HW_BREAKPOINT_X,
+                                    .bp_addr = pc,
+                                    .bp_len = sizeof(long),
+                                    .sample_period = 1,
+                                    .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER,
+                                    .sample_regs_user = UINT64_C(1) << HD_PERF_SP,
+                                    .disabled = 1,
+                                    .exclude_kernel = 1,
+                                    .exclude_hv = 1};
+}
+
+__attribute__((noinline)) static void pass(void) {
+    __asm__ volatile("");
+}
+
+int hd_perf_proof_try(void) {
+    struct perf_event_attr a = event_at((uint64_t)(uintptr_t)pass);
+    struct hd_perf_ring r;
+    uint64_t passes = 0;
+    a.disabled = 0;
+    int rc = hd_perf_ring_open(&r, &a, 0, 0);
+    if (rc != 0) {
+        return rc;
+    }
+    pass();
+    bool stopped = read(r.fd, &passes, sizeof passes) == (ssize_t)sizeof passes && passes != 0;
+    hd_perf_ring_close(&r);
+    return stopped ? 0 : -ENOTSUP;
+}
+
 /* The event of one place. It is on at once. */
 static int open_place(struct hd_perf_proof *p, unsigned i) {
-    const struct perf_event_attr a = {.type = PERF_TYPE_BREAKPOINT,
-                                      .bp_type = HW_BREAKPOINT_X,
-                                      .bp_addr = p->pc[i],
-                                      .bp_len = sizeof(long),
-                                      .sample_period = 1,
-                                      .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER,
-                                      .sample_regs_user = UINT64_C(1) << HD_PERF_SP,
-                                      .disabled = 1,
-                                      .exclude_kernel = 1,
-                                      .exclude_hv = 1};
+    const struct perf_event_attr a = event_at(p->pc[i]);
     int rc = hd_perf_ring_open(&p->ring[i], &a, p->tid, RING_BYTES);
     if (rc == 0) {
         (void)ioctl(p->ring[i].fd, PERF_EVENT_IOC_REFRESH, p->passes);

@@ -24,6 +24,10 @@ struct hd_perf_proof {
     struct hd_perf_ring ring[HD_PROOF_PLACES];
 };
 
+/* Tries a breakpoint on this thread. 0; -ENOTSUP: the CPU did not stop at it, as in some virtual machines,
+ * which say so by no error; or the error of perf_event_open. */
+int hd_perf_proof_try(void);
+
 /* Zeros *p and puts breakpoints behind all waits whose verdict is HD_WAIT_IDLE. 0; -ENOENT: there is none;
  * -ENOSPC: too many; or the error of perf_event_open. After an error nothing is open. */
 int hd_perf_proof_open(struct hd_perf_proof *p, pid_t tid, const struct hd_poll_kinds *kinds);

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "os/os.h"
-#include "outside/linux/perf_ring.h"
+#include "outside/linux/perf_proof.h"
 #include "outside/linux/perf_switches.h"
 #include "outside/linux/suspicion.h"
 
@@ -18,6 +18,7 @@ struct hd_hook {
     struct hd_hook_events events;
     uint64_t long_ns;
     hd_poll_prove prove; /* NULL: no proofs */
+    bool no_breakpoints; /* a running thread has no proof */
     int perf_fd;         /* keeps the kernel's events switched on; -1: not needed */
     bool in_step;        /* a thread that is no longer watched is freed when the step is over */
     struct hd_poll_thread *threads;
@@ -45,7 +46,8 @@ int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events
     return 0;
 }
 
-int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
+static int open_perf(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns,
+                     hd_poll_prove prove) {
     int fd = hd_perf_keep_on();
     int rc = fd < 0 ? fd : hd_poll_hook_open(hook, events, long_ns);
     if (rc != 0) {
@@ -53,14 +55,19 @@ int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events
         return rc;
     }
     (*hook)->perf_fd = fd;
-    (*hook)->prove = hd_suspicion_prove;
+    (*hook)->prove = prove;
     return 0;
 }
 
+int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
+    int rc = hd_perf_proof_try();
+    return rc == 0 ? open_perf(hook, events, long_ns, hd_suspicion_prove) : rc;
+}
+
 int hd_poll_hook_open_records(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
-    int rc = hd_poll_hook_open_counter(hook, events, long_ns);
+    int rc = open_perf(hook, events, long_ns, hd_perf_switches_prove);
     if (rc == 0) {
-        (*hook)->prove = hd_perf_switches_prove;
+        (*hook)->no_breakpoints = hd_perf_proof_try() != 0;
     }
     return rc;
 }
@@ -91,6 +98,7 @@ int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
         return rc;
     }
     struct hd_poll_thread **bucket = bucket_of(h, tid);
+    t->no_breakpoints = h->no_breakpoints;
     t->next = h->threads;
     t->chain = *bucket;
     h->threads = *bucket = t;
@@ -160,6 +168,7 @@ void hd_poll_hook_judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wai
 void hd_poll_hook_read(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) {
     const struct hd_poll_thread *t = find(h, tid);
     *out = t != NULL ? t->turn.shown : (struct hd_hook_thread){.waits = true};
+    out->seen_ns = t != NULL ? t->turn.last.at_ns : 0;
 }
 
 void hd_poll_hook_long_turns(struct hd_hook *h, uint64_t before_ns, void (*found)(void *arg, pid_t tid),

@@ -85,6 +85,9 @@ int hd_poll_thread_look(struct hd_poll_thread *t, hd_poll_prove prove, struct hd
     look.blocked = call.where == HD_PROC_BLOCKED;
     if (look.blocked) {
         kind = hd_poll_kinds_find(&t->kinds, &call, &seen->new_kind);
+    } else if (hd_poll_turn_rests(&t->turn.last, &look)) { /* woken, and without a CPU */
+        look.blocked = true;
+        kind = t->kinds.now;
     }
     const struct hd_sched *last = &t->turn.last.sched;
     uint64_t ended = hd_sched_known(last) ? look.sched.slices - last->slices : 0;

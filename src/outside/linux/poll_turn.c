@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "outside/linux/poll_turn.h"
 
-#include "capture/thread_clock.h"
-
 #define LATE_NS (100 * HD_NS_PER_MS) /* after the look before: looks are 50 ms apart */
 
 void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns) {
@@ -10,8 +8,8 @@ void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns) {
 }
 
 bool hd_poll_turn_rests(const struct hd_poll_look *before, const struct hd_poll_look *now) {
-    return before->blocked && now->blocked && hd_sched_known(&now->sched) &&
-           hd_thread_clock_same(&before->sched, &now->sched);
+    return before->blocked && hd_sched_known(&now->sched) && before->sched.slices == now->sched.slices &&
+           before->sched.cpu_ns == now->sched.cpu_ns;
 }
 
 /* The thread has not been in its wait since the look before: it has not run, or a proof is older. */

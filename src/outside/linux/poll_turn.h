@@ -32,7 +32,8 @@ void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns);
  * After a late look its end is 100 ms after the look before. */
 bool hd_poll_turn_look(struct hd_poll_turn *t, const struct hd_poll_look *look, struct hd_hook_turn *ended);
 
-/* True: the thread has been blocked at both looks, and has not run between them. */
+/* True: the thread was off its CPU at the look before, and has not got one since. So it is where it was: a
+ * thread that was woken in its wait is still there. */
 bool hd_poll_turn_rests(const struct hd_poll_look *before, const struct hd_poll_look *now);
 
 #endif
