@@ -3,6 +3,7 @@
  * The last parts of a report: in which run and on which host it was, and what watching cost.
  */
 #include "cli/base/shell_quote.h"
+#include "cli/reader/report_version.h"
 #include "cli/render/render_parts.h"
 
 #include <inttypes.h>
@@ -16,8 +17,11 @@ static void put_app(const struct page *p, FILE *out) {
     const json_t *app = json_object_get(p->report, "app");
     char time[RENDER_TIME_BYTES];
     fputs(value_text(app, "name") != NULL ? value_text(app, "name") : "?", out);
-    if (value_text(app, "version") != NULL) {
-        fprintf(out, " %s", value_text(app, "version"));
+    size_t bytes = 0;
+    const char *version = report_version(p->report, &bytes);
+    if (version != NULL) {
+        bool is_build = version == value_text(app, "build_id");
+        fprintf(out, "%s %.*s", is_build ? ", build" : "", (int)bytes, version);
     }
     fprintf(out, ", pid %" PRId64, value_int(app, "pid"));
     if (value_text(app, "started_at") != NULL) {

@@ -216,7 +216,7 @@ class InFull(Folder):
                 run             lockg.c:13
 
             Run
-              program lockg, pid 9123, started 2026-11-23 22:54:56
+              program lockg, build 826f8f8ebf9d, pid 9123, started 2026-11-23 22:54:56
               host    HOST
               file    FILE
 
@@ -224,7 +224,7 @@ class InFull(Folder):
               10 samples, pauses of 0 us in all, the longest 0 us, 0 system calls interrupted
             """, text, SECONDS, (r"\(\d+ runtime", "(7 runtime"), (r"(?m)(100%  pthread_mutex_lock) .*$", r"\1"),
             (r"(host    )(?s:.*?)\n  file    \S+(\n\S+\.json)?\n", r"\1HOST\n  file    FILE\n"), (r"at +\d+ ms +for +\S+ ms", "at 0 ms  for 901 ms"),
-            (r"^  \d+ sampl", "  10 sampl"), (r"(?m)^  \d+ samples", "  10 samples"), (r"system calls\n  inter", "system calls inter"), (r"pid \d+", "pid 9123"),
+            (r"^  \d+ sampl", "  10 sampl"), (r"(?m)^  \d+ samples", "  10 samples"), (r"system calls\n  inter", "system calls inter"), (r"build [0-9a-f]{12}", "build 826f8f8ebf9d"), (r"pid \d+", "pid 9123"),
             (r'(?m)^  \d+ "comp', '  9131 "comp'), (r"(?m), \d+% CPU$", ""))
         self.assertFits(re.sub(r"(?m)^  file .*", "", text))  # a path that is too long is not cut
 
