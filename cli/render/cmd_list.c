@@ -132,9 +132,10 @@ static void add_row(struct table *t, const json_t *row, const struct summaries *
     char when[ROW_BYTES], lasted[RENDER_DURATION_BYTES], longest[RENDER_DURATION_BYTES + 2], count[24];
     char *function = row_function(row), id[REPORT_ID_BYTES] = "";
     const char *file = base_name(json_text_or_null(row, "file"));
-    snprintf(id, sizeof id, "%s", file != NULL ? file : ""); /* hangdog show looks for files */
+    snprintf(id, sizeof id, "%s", file != NULL ? file : "");             /* hangdog show looks for files */
+    int64_t max_ns = json_integer_value(json_object_get(row, "max_ns")); /* 0: a crash, a live report */
     snprintf(longest, sizeof longest, "%s%s", json_is_true(json_object_get(row, "at_least")) ? "> " : "",
-             render_duration(lasted, json_integer_value(json_object_get(row, "max_ns"))));
+             max_ns > 0 ? render_duration(lasted, max_ns) : "-");
     snprintf(count, sizeof count, "%lld", (long long)json_integer_value(json_object_get(row, "count")));
     table_add(t, (const char *const[]){row_when(when, json_text_or_null(row, "last_at"), !terminal),
                                        json_text_or_null(row, "app"),

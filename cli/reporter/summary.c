@@ -25,6 +25,7 @@
 /* ---- a run with hangs ------------------------------------------------------------------------ */
 
 #define POOLS_BYTES (RENDER_DURATION_BYTES + 64)
+#define RAN_BYTES (RENDER_DURATION_BYTES + sizeof ", until it crashed (SIGTRAP)")
 #define START_BYTES (RENDER_DURATION_BYTES + sizeof ", started in ")
 
 static bool is_child(const struct hd_record *c) {
@@ -81,13 +82,12 @@ static void put_share(const struct reporter *r, char *to, size_t size, uint64_t 
     }
 }
 
-/* `ran_ns`: for how long the program ran. */
-static void end_table_print(const struct reporter *r, uint64_t ran_ns) {
-    char ran[RENDER_DURATION_BYTES], lost[RENDER_DURATION_BYTES], share[32], start[START_BYTES], text[512];
+/* `ran_ns`: for how long the program ran; `ran`: the same as text. */
+static void end_table_print(const struct reporter *r, uint64_t ran_ns, const char *ran) {
+    char lost[RENDER_DURATION_BYTES], share[32], start[START_BYTES], text[512];
     char pools[POOLS_BYTES];
     uint64_t hangs = atomic_load(&r->records->hangs.count),
              hang_ns = atomic_load(&r->records->hangs.total_ns);
-    render_duration(ran, (int64_t)ran_ns);
     render_duration(lost, (int64_t)hang_ns);
     put_share(r, share, sizeof share, hang_ns, ran_ns);
     snprintf(text, sizeof text, "%.255s ran for %s: %llu hang%s, %s lost%s%s%s%s", r->options->name, ran,
@@ -98,6 +98,28 @@ static void end_table_print(const struct reporter *r, uint64_t ran_ns) {
     if (r->printer.shared->table.rows > 0) {
         hang_rows_print(&r->printer.shared->table, !r->options->print.not_kept, r->printer.colour);
     }
+}
+
+/* ---- how the run ended ------------------------------------------------------------------------ */
+
+/* The signal of a crash that ended the program; 0: none did. */
+static int crash_of(const struct reporter *r) {
+    static const int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    int status = r->shared->end.status;
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
+        if (WIFSIGNALED(status) && WTERMSIG(status) == crashes[i]) {
+            return crashes[i];
+        }
+    }
+    return 0;
+}
+
+/* "900 ms", "900 ms, until it crashed (SIGSEGV)": without hangs the line must not say that all went well. */
+static void put_ran(const struct reporter *r, char to[RAN_BYTES], uint64_t ran_ns) {
+    char ran[RENDER_DURATION_BYTES];
+    int crash = crash_of(r);
+    snprintf(to, RAN_BYTES, crash != 0 ? "%s, until it crashed (SIG%s)" : "%s",
+             render_duration(ran, (int64_t)ran_ns), sigabbrev_np(crash));
 }
 
 /* ---- what was not watched -------------------------------------------------------------------- */
@@ -181,19 +203,12 @@ static void print_missing_threads(const struct reporter *r) {
 
 /* The kernel ends a thread that blocks the signal of its own fault: no handler runs. */
 static void print_missing_crash(const struct reporter *r) {
-    static const int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     const struct hd_record *c = r->records;
-    int status = r->shared->end.status;
     bool wanted = c->options.crash && atomic_load(&c->status.attached) != 0 && reason_of(c) == NULL;
-    if (!wanted || r->printer.shared->crash_reported || !WIFSIGNALED(status)) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
-        if (WTERMSIG(status) == crashes[i]) {
-            print_error("no report of the crash (SIG%s): the thread blocked the signal, or the program has "
-                        "a handler of its own",
-                        sigabbrev_np(crashes[i]));
-        }
+    if (wanted && !r->printer.shared->crash_reported && crash_of(r) != 0) {
+        print_error("no report of the crash (SIG%s): the thread blocked the signal, or the program has "
+                    "a handler of its own",
+                    sigabbrev_np(crash_of(r)));
     }
 }
 
@@ -273,8 +288,8 @@ static void print_no_hang(const struct reporter *r, const char *ran) {
 static void print_run(const struct reporter *r) {
     struct hd_record *c = r->records;
     uint64_t ran_ns = r->shared->end.ended_ns - c->options.started_ns;
-    char ran[RENDER_DURATION_BYTES];
-    render_duration(ran, (int64_t)ran_ns);
+    char ran[RAN_BYTES];
+    put_ran(r, ran, ran_ns);
     const char *why = reason_of(c);
     uint32_t seen = atomic_load(&c->loop.certainty);
     if (atomic_load(&c->status.attached) == 0) {
@@ -288,7 +303,7 @@ static void print_run(const struct reporter *r) {
     } else if (seen == HD_RECORD_NO_LOOP) {
         no_loop_print(r, ran);
     } else if (atomic_load(&c->hangs.count) != 0) {
-        end_table_print(r, ran_ns);
+        end_table_print(r, ran_ns, ran);
         no_loop_print_children(r, "these are hangs of the program's own process");
     } else if (seen == HD_RECORD_LOOP_DOUBTFUL) {
         no_loop_print_uncertain(r, ran);

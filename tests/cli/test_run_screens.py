@@ -6,9 +6,10 @@ import subprocess
 
 from support_side_by_side import SideBySide
 from support_run import BUILD, HANGDOG, environment, main
-from support_screen import Screens, Terminal
+from support_screen import Screens, Terminal, screen
 
 PYTHON = "/usr/bin/python3"
+ENVIRONMENT = {"PATH": os.path.join(BUILD, "bin") + ":/usr/bin:/bin"}
 POOL = os.path.join(BUILD, "tests/programs/pool")
 # A loop of select on a listening socket, which is evidence of a loop. Arguments are seconds of hangs.
 SERVE = """
@@ -67,8 +68,7 @@ class RunScreens(SideBySide, Screens):
         return folder
 
     def terminal(self, folder, *argv):
-        env = {"PATH": os.path.join(BUILD, "bin") + ":/usr/bin:/bin"}
-        return Terminal(["hangdog", "run", *argv], cwd=folder, env=env, height=40)
+        return Terminal(["hangdog", "run", *argv], cwd=folder, env=ENVIRONMENT, height=40)
 
     def ran(self, folder, *argv, status=0):
         with self.terminal(folder, *argv) as terminal:
@@ -161,6 +161,14 @@ class RunScreens(SideBySide, Screens):
     def beside_no_hang(self):
         self.assertScreen("hangdog: serve.py ran for 2.0 s: no hang of 500 ms or more, started in 120 ms",
                           self.ran(self.make("serve.py", SERVE), PYTHON, "serve.py"), *FIGURES, (r"hangdog: watching .*\n", ""))
+
+    def beside_a_crash(self):
+        """The last line must not say only that nothing hung. A crash has no duration in the list."""
+        folder = self.make("crash.py", SERVE + "import os; os.abort()")
+        text = self.ran(folder, "--crash", "--spool", "spool", "--", PYTHON, "crash.py", status=134)  # the shell's, of SIGABRT
+        self.assertRegex(text, r"(?m)^hangdog: crash\.py ran for \S+ s, until it crashed \(SIGABRT\): no hang of ")
+        listed = screen(["hangdog", "list", "--spool", "spool"], cwd=folder, env=ENVIRONMENT)
+        self.assertRegex(listed, r"\n\d\d:\d\d:\d\d  crash\.py  crash +-  - +1  ")
 
     def beside_a_loop_that_is_not_certain(self):
         self.assertScreen("""
