@@ -108,7 +108,9 @@ static void put_headline(const struct page *p) {
     const json_t *app = json_object_get(p->report, "app");
     const char *started = value_text(p->report, "started_at"), *name = value_text(app, "name");
     const char *crash = render_crash_signal(p->report);
-    char *text = NULL, *own = render_own_function(p->report, p->options->width);
+    int width = p->options->width;
+    width = width > HEADLINE_INDENT + 1 ? width - HEADLINE_INDENT - 1 : width; /* with the comma */
+    char *text = NULL, *own = render_own_function(p->report, width);
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (out != NULL) {

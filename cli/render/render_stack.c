@@ -16,7 +16,8 @@
 
 enum {
     FUNCTION_MIN = 16,
-    FUNCTION_MAX = 100, /* where no terminal gives a width; a longer name makes its own line longer */
+    FUNCTION_ENOUGH = 40, /* with less, a frame has its place or its module */
+    FUNCTION_MAX = 100,   /* where no terminal gives a width, a longer name makes its own line longer */
     PLACE_MAX = 40,
     SHARE_COLUMNS = 8,
     NO_SHARE_COLUMNS = 4
@@ -24,7 +25,7 @@ enum {
 
 struct columns {
     int function, place, module;
-    bool share;
+    bool share, either; /* in one column the place, of a frame without one the module */
 };
 
 /* ---- which frames -------------------------------------------------------------------------- */
@@ -93,6 +94,45 @@ static int widen(int width, char *text, int max) {
     return w > width && w <= max ? w : width;
 }
 
+/* Of a frame without a name the function has it. */
+static char *place_text(const struct page *p, const json_t *frame, bool either) {
+    char *place = render_place(frame);
+    const char *name = value_text(frame, "function");
+    if (!either || place == NULL || place[0] != '\0' || name == NULL || name[0] == '\0') {
+        return place;
+    }
+    free(place);
+    return module_text(p, frame);
+}
+
+static int function_space(const struct page *p, const struct columns *c) {
+    int space = p->options->width - (c->share ? SHARE_COLUMNS : NO_SHARE_COLUMNS) -
+                (c->place > 0 ? c->place + 2 : 0) - (c->module > 0 ? c->module + 2 : 0);
+    return space > FUNCTION_MAX ? FUNCTION_MAX : space > FUNCTION_MIN ? space : FUNCTION_MIN;
+}
+
+/* Shortened names may need less than the space that they have. */
+static int longest_function(const struct page *p, const struct choice *picked, int width) {
+    int longest = FUNCTION_MIN;
+    for (size_t i = 0; i < picked->count; i++) {
+        if (picked->shown[i]) {
+            longest = widen(longest, function_text(p, json_array_get(picked->frames, i), width), width);
+        }
+    }
+    return longest;
+}
+
+/* A terminal too narrow for the three columns. */
+static void join_place_and_module(const struct page *p, const struct choice *picked, struct columns *c) {
+    c->either = true;
+    c->module = 0;
+    for (size_t i = 0; i < picked->count; i++) {
+        if (picked->shown[i]) {
+            c->place = widen(c->place, place_text(p, json_array_get(picked->frames, i), true), PLACE_MAX);
+        }
+    }
+}
+
 /* The function gives way where the terminal is narrow. */
 static struct columns measure(const struct page *p, const struct choice *picked) {
     struct columns c = {.function = FUNCTION_MIN};
@@ -109,10 +149,11 @@ static struct columns measure(const struct page *p, const struct choice *picked)
         }
         c.share |= json_object_get(frame, "share") != NULL;
     }
-    int room = width - (c.share ? SHARE_COLUMNS : NO_SHARE_COLUMNS) - (c.place > 0 ? c.place + 2 : 0) -
-               (c.module > 0 ? c.module + 2 : 0);
-    if (width > 0 && c.function > room) {
-        c.function = room > FUNCTION_MIN ? room : FUNCTION_MIN;
+    if (width > 0 && c.function > function_space(p, &c)) {
+        if (c.module > 0 && function_space(p, &c) < FUNCTION_ENOUGH) {
+            join_place_and_module(p, picked, &c);
+        }
+        c.function = longest_function(p, picked, function_space(p, &c));
     }
     return c;
 }
@@ -124,13 +165,13 @@ static void put_column(const struct page *p, const char *style, char *text, int 
     fputs(style, p->out);
     sanitize_print(p->out, text);
     fputs(style[0] != 0 ? p->style.end : "", p->out);
-    fprintf(p->out, "%*s", w < width ? width - w : 0, "");
+    fprintf(p->out, "%*s", w + 2 < width ? width - w : width > 0 ? 2 : 0, "");
     free(text);
 }
 
 static void put_frame(const struct page *p, const json_t *frame, const struct columns *c, bool bold) {
     const json_t *share = json_object_get(frame, "share");
-    char *place = render_place(frame);
+    char *place = place_text(p, frame, c->either);
     bool placed = place != NULL && place[0] != 0;
     if (share != NULL) {
         fprintf(p->out, "%5.0f%%  ", json_number_value(share) * 100);

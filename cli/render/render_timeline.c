@@ -12,7 +12,12 @@
 
 enum {
     ROWS_MAX = 12,
-    NAME_MIN = 20
+    STATE_MIN = 20,       /* "waits in epoll_pwait" */
+    STATE_NARROW = 11,    /* "wants a CPU", in a narrow terminal */
+    TIMES = 29,           /* columns of both times */
+    FUNCTION_ENOUGH = 24, /* with less, a function has no file and line */
+    NAME_ENOUGH = 12,     /* with less, it is below */
+    NARROW = 80
 };
 
 struct row {
@@ -60,6 +65,21 @@ static struct row row_of(const struct own_frames *own, const json_t *entry) {
                         .own = stack >= 0 && (size_t)stack < own->count ? own->frame[stack] : NULL};
 }
 
+/* The function, behind a state of `used` columns; in a line of its own where it has no space there. */
+static void put_function(const struct page *p, const json_t *own, int used) {
+    int width = p->options->width, least = width > 0 && width < NARROW ? STATE_NARROW : STATE_MIN;
+    int state = used > least ? used : least, space = width - TIMES - state - 2;
+    bool below = width > 0 && space < NAME_ENOUGH;
+    space = width == 0 ? 0 : below ? width - TIMES : space;
+    bool placed = width == 0 || space >= FUNCTION_ENOUGH;
+    char *name = own == NULL ? NULL : placed ? render_function(p, own, space) : render_name(p, own, space);
+    if (name != NULL) {
+        fprintf(p->out, "%s%*s", below ? "\n" : "", below ? TIMES : state - used + 2, "");
+        sanitize_print(p->out, name);
+    }
+    free(name);
+}
+
 /* "    0 ms    901 ms  waits in futex    lookup (lock.c:13)" */
 static void put_row(const struct page *p, const struct row *row) {
     char at[RENDER_DURATION_BYTES], took[RENDER_DURATION_BYTES], state[80];
@@ -76,15 +96,8 @@ static void put_row(const struct page *p, const struct row *row) {
     render_duration(took, row->for_ns);
     fprintf(p->out, "  at %8s  for %8s  ", row->at_ns == 0 ? "0 ms" : at, took);
     sanitize_print(p->out, state);
-    char *name = row->own != NULL
-                     ? render_function(p, row->own, p->options->width > 0 ? p->options->width - 55 : 0)
-                     : NULL;
-    if (name != NULL) {
-        fprintf(p->out, "%*s  ", name_width(state) < NAME_MIN ? NAME_MIN - name_width(state) : 0, "");
-        sanitize_print(p->out, name);
-    }
+    put_function(p, row->own, name_width(state));
     fputc('\n', p->out);
-    free(name);
 }
 
 void render_timeline(const struct page *p) {

@@ -157,6 +157,24 @@ static char *called_by_handler(const char *name) {
     return last != NULL ? strndup(last, (size_t)(close - last) - (close[-1] == ' ')) : NULL;
 }
 
+/* "void app::Rows<int>::update(int)" is "update". A function keeps its generics: "sort::<u8>". */
+static void keep_bare_name(char *name) {
+    char *start = name;
+    int depth = 0;
+    for (char *at = name; *at != '\0'; at++) {
+        depth += (*at == '<' || *at == '{') - (*at == '>' || *at == '}');
+        if (depth == 0 && *at == '(' && at > start && strncmp(start, "operator", 8) != 0) {
+            *at = '\0';
+            break;
+        }
+        bool ends = *at == ' ' || (at > name && at[-1] == ':' && *at == ':');
+        if (depth == 0 && ends && at[1] != '\0' && at[1] != '<') {
+            start = at + 1;
+        }
+    }
+    memmove(name, start, strlen(start) + 1);
+}
+
 char *short_name(const char *name, int width) {
     char *text = called_by_handler(name);
     if (text == NULL) {
@@ -170,6 +188,9 @@ char *short_name(const char *name, int width) {
     }
     if (text != NULL && name_width(text) > width) {
         leave_out_namespaces(text, width);
+    }
+    if (text != NULL && name_width(text) > width) {
+        keep_bare_name(text);
     }
     return text;
 }

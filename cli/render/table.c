@@ -101,23 +101,6 @@ static void measure(struct table *t, int terminal, int width[TABLE_COLUMNS_MAX])
     }
 }
 
-/* "void app::Rows<int>::update(int)" is "update": what is left of a name in a narrow column. */
-static void keep_bare_name(char *name) {
-    char *start = name;
-    int depth = 0;
-    for (char *at = name; *at != '\0'; at++) {
-        depth += (*at == '<') - (*at == '>');
-        if (depth == 0 && *at == '(' && at > start && strstr(start, "operator") != start) {
-            *at = '\0';
-            break;
-        }
-        if (depth == 0 && (*at == ' ' || (at > name && at[-1] == ':' && *at == ':')) && at[1] != '\0') {
-            start = at + 1;
-        }
-    }
-    memmove(name, start, strlen(start) + 1);
-}
-
 /* "function (file.c:12)": the function loses parameters and namespaces first. */
 static char *shortened(const char *text, int width) {
     const char *place = strrchr(text, '(');
@@ -127,9 +110,6 @@ static char *shortened(const char *text, int width) {
     int rest = has_place ? name_width(place) + 1 : 0;
     char *shorter = name != NULL ? short_name(name, width > rest ? width - rest : 1) : NULL;
     free(name);
-    if (shorter != NULL && name_width(shorter) + rest > width) {
-        keep_bare_name(shorter);
-    }
     if (shorter == NULL || asprintf(&all, "%s%s", shorter, has_place ? text + n : "") < 0) {
         all = NULL;
     }
@@ -137,24 +117,39 @@ static char *shortened(const char *text, int width) {
     return all;
 }
 
-/* At most `width` columns; the last one is an ellipsis where something is cut. */
-static void print_cut(FILE *out, const char *text, int width) {
-    char *cut = name_width(text) > width ? shortened(text, width) : strdup(text);
+/* At most `width` columns; the last one is an ellipsis where something is cut. The caller frees. */
+static char *cut_to(const char *text, int width) {
+    char *cut = name_width(text) > width ? shortened(text, width) : strdup(text), *all = NULL;
     int used = 0;
-    if (cut != NULL && name_width(cut) > width) {
-        for (char *at = cut; *at != '\0'; at++) {
-            bool starts = ((unsigned char)*at & 0xc0) != 0x80;
-            if (starts && used++ == width - 1) {
-                *at = '\0';
-                break;
-            }
+    if (cut == NULL || name_width(cut) <= width) {
+        return cut;
+    }
+    for (char *at = cut; *at != '\0'; at++) {
+        bool starts = ((unsigned char)*at & 0xc0) != 0x80;
+        if (starts && used++ == width - 1) {
+            *at = '\0';
+            break;
         }
-        sanitize_print(out, cut);
-        fputs(terminal_ellipsis(), out);
-    } else {
-        sanitize_print(out, cut);
+    }
+    if (asprintf(&all, "%s%s", cut, terminal_ellipsis()) < 0) {
+        all = NULL;
     }
     free(cut);
+    return all;
+}
+
+/* A name that lost parameters may leave columns free. */
+static void take_back(const struct table *t, int width[TABLE_COLUMNS_MAX]) {
+    for (size_t c = 0; c < t->columns; c++) {
+        int most = name_width(t->column[c].title);
+        for (size_t r = 0; r < t->rows && t->column[c].gives_way != 0 && most < width[c]; r++) {
+            char *cut = cut_to(cell_of(t, r, c), width[c]);
+            int n = cut != NULL ? name_width(cut) : 0;
+            most = n > most ? n : most;
+            free(cut);
+        }
+        width[c] = t->column[c].gives_way != 0 && most < width[c] ? most : width[c];
+    }
 }
 
 /* The last column has no spaces behind it. */
@@ -162,12 +157,14 @@ static void print_cell(FILE *out, const struct table *t, size_t column, const ch
     if (t->dropped[column]) {
         return;
     }
-    int used = name_width(text) < width ? name_width(text) : width, pad = width - used;
+    char *cut = cut_to(text, width);
+    int pad = cut != NULL ? width - name_width(cut) : 0;
     bool last = column + 1 == t->columns;
     if (t->column[column].right) {
         fprintf(out, "%*s", pad, "");
     }
-    print_cut(out, text, width);
+    sanitize_print(out, cut);
+    free(cut);
     if (!t->column[column].right && !last) {
         fprintf(out, "%*s", pad, "");
     }
@@ -177,6 +174,9 @@ static void print_cell(FILE *out, const struct table *t, size_t column, const ch
 void table_print(FILE *out, struct table *t, int width, bool colour) {
     int widths[TABLE_COLUMNS_MAX] = {0};
     measure(t, width, widths);
+    if (width > 0) {
+        take_back(t, widths);
+    }
     if (width > 0 && t->rows > 0) {
         fputs(colour ? "\033[2m" : "", out);
         for (size_t c = 0; c < t->columns; c++) {

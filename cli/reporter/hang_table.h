@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #define HANG_ROWS 64
+#define HANG_FUNCTION_BYTES 128
 #define HANG_FREQUENT 5 /* in a minute: from the next one on most repeats have no line */
 
 struct hang_row {
-    char function[128]; /* "lookup (lock.c:13)" */
+    char function[HANG_FUNCTION_BYTES]; /* "lookup (lock.c:13)" */
     char cause[24], id[37];
     uint64_t count, total_ns, max_ns;
     uint64_t last_ns[HANG_FREQUENT]; /* when the last ones came */

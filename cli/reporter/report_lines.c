@@ -21,6 +21,7 @@
 #define SPACE_BYTES (512u * 1024)
 #define END "\033[0m"
 #define LABEL_INDENT 7
+#define MESSAGE_INDENT 2
 
 json_t *report_lines_name(struct printer *r, json_t *report, const char *path) {
     json_t *notes = NULL;
@@ -49,8 +50,14 @@ json_t *report_lines_name(struct printer *r, json_t *report, const char *path) {
 }
 
 char *report_lines_function(const json_t *report) {
-    char *text = render_own_function(report, 0);
+    char *text = render_own_function(report, HANG_FUNCTION_BYTES - 1);
     return text != NULL ? text : strdup("");
+}
+
+/* In a line of its own of a terminal. */
+static char *function_for(const json_t *report, int width) {
+    bool narrow = width > MESSAGE_INDENT + 1 && width < HANG_FUNCTION_BYTES;
+    return render_own_function(report, narrow ? width - MESSAGE_INDENT - 1 : HANG_FUNCTION_BYTES - 1);
 }
 
 static void put_command(const struct printer *r, FILE *out, const char *words, const char *id) {
@@ -58,14 +65,20 @@ static void put_command(const struct printer *r, FILE *out, const char *words, c
 }
 
 static void put_repeat(const struct printer *r, FILE *out, const json_t *report, const struct hang_row *row) {
-    char lasted[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES];
-    fprintf(out, "%shangdog: same %s again: %s%s%s", r->colour ? MESSAGE_ALARM : "",
-            json_object_get(report, "pool") != NULL ? "pool stall" : "hang", render_at_least(report),
-            render_duration(lasted, json_integer_value(json_object_get(report, "duration_ns"))),
-            row->function[0] != '\0' ? " in " : "");
-    sanitize_print(out, row->function);
-    fprintf(out, "; %" PRIu64 " so far, %s%s\n", row->count, render_duration(all, (int64_t)row->total_ns),
-            r->colour ? END : "");
+    char lasted[RENDER_DURATION_BYTES], all[RENDER_DURATION_BYTES], *text = NULL;
+    const struct render_options o = {.colour = r->colour, .width = render_width(stderr)};
+    const struct page p = {.out = out, .report = report, .options = &o, .style = render_style(r->colour)};
+    char *function = function_for(report, o.width);
+    bool in = function != NULL && function[0] != '\0';
+    if (asprintf(&text, "same %s again: %s%s%s%s; %" PRIu64 " so far, %s",
+                 json_object_get(report, "pool") != NULL ? "pool stall" : "hang", render_at_least(report),
+                 render_duration(lasted, json_integer_value(json_object_get(report, "duration_ns"))),
+                 in ? " in " : "", in ? function : "", row->count,
+                 render_duration(all, (int64_t)row->total_ns)) >= 0) {
+        render_wrapped(&p, r->colour ? MESSAGE_ALARM : "", "hangdog: ", MESSAGE_INDENT, text);
+        free(text);
+    }
+    free(function);
 }
 
 static void put_whole(const struct printer *r, FILE *out, const json_t *report, const json_t *notes) {
@@ -127,8 +140,8 @@ static char *in_present(const char *why) {
 }
 
 /* "serve.py[71] frozen for 5 s, still going: lookup (serve.py:6)". The caller frees; NULL: no memory. */
-static char *text_of_age(const json_t *report, uint64_t age_ns) {
-    char age[RENDER_DURATION_BYTES], *function = report_lines_function(report), *text = NULL;
+static char *text_of_age(const json_t *report, uint64_t age_ns, int width) {
+    char age[RENDER_DURATION_BYTES], *function = function_for(report, width), *text = NULL;
     const json_t *app = json_object_get(report, "app");
     unsigned long long seconds = (age_ns + HD_NS_PER_S / 2) / HD_NS_PER_S;
     bool pool = json_object_get(report, "pool") != NULL;
@@ -159,9 +172,9 @@ char *report_lines_lasts(const struct printer *r, const json_t *report, uint64_t
     FILE *out = open_memstream(&text, bytes);
     if (out != NULL) {
         struct page p = {.out = out, .report = report, .options = &o, .style = render_style(r->colour)};
-        char *age = text_of_age(report, age_ns);
+        char *age = text_of_age(report, age_ns, o.width);
         if (age != NULL) {
-            render_wrapped(&p, r->colour ? MESSAGE_WARNING : "", "hangdog: ", 2, age);
+            render_wrapped(&p, r->colour ? MESSAGE_WARNING : "", "hangdog: ", MESSAGE_INDENT, age);
         }
         free(age);
         if (why != NULL) {
