@@ -97,6 +97,7 @@ class States(unittest.TestCase):
                         raise
                     continue
                 breakpoints |= hook == "counter"
+                self.assertEqual(hook == "records" and not breakpoints, "not seen here" in watcher.text.replace("\n ", ""), watcher.text)
                 watcher.wait_for("watching the loop of states.py[%d]" % program.pid)
                 program.go()
                 watcher.process.wait(60)
