@@ -5,10 +5,12 @@
 #include "cli/base/deep_stack.h"
 #include "cli/base/error.h"
 #include "cli/base/help.h"
+#include "cli/base/program_find.h"
 #include "cli/base/shell_quote.h"
 #include "cli/base/suggestion.h"
 #include "cli/commands.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +27,20 @@ struct call {
 static void make(void *call) {
     struct call *c = call;
     c->status = c->command->run(c->argc, c->argv);
+}
+
+/* `hangdog ./server -p 80`, as gdb and strace take it. */
+static int advise_run(int argc, char **argv) {
+    char line[PROBLEM_BYTES] = "", word[PROBLEM_BYTES];
+    struct problem why;
+    for (int i = 0, n = 0; i < argc && n < (int)sizeof line; i++) {
+        quote_word(word, sizeof word, argv[i]);
+        n += snprintf(line + n, sizeof line - (size_t)n, " %s", word);
+    }
+    error_set(&why, "unknown command '%.500s'", argv[0]);
+    error_try(&why, "%.500s run --%.1400s", shell_own_command(), line);
+    error_print(&why);
+    return EXIT_USAGE;
 }
 
 static int run_command(const char *name, int argc, char **argv) {
@@ -48,9 +64,13 @@ static int run_command(const char *name, int argc, char **argv) {
         }
         return call.status;
     }
-    if (nearest.nearest != NULL) {
+    if (nearest.nearest != NULL && strchr(name, '/') == NULL) {
         return options_wrong_use(&command_hangdog, "unknown command '%s'; did you mean '%s'?", name,
                                  nearest.nearest);
+    }
+    char path[PATH_MAX];
+    if (program_find(argv[0], path, sizeof path) && program_is_executable(path)) {
+        return advise_run(argc, argv);
     }
     return options_wrong_use(&command_hangdog, "unknown command '%s'", name);
 }

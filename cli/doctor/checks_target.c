@@ -14,6 +14,7 @@
 #include "cli/base/error.h"
 #include "cli/base/path.h"
 #include "cli/base/proc.h"
+#include "cli/base/program_find.h"
 #include "cli/base/shell_quote.h"
 #include "cli/run/preload_path.h"
 #include "cli/run/program_check.h"

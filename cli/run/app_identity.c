@@ -8,6 +8,7 @@
 
 #include "base/script_argument.h"
 #include "cli/base/path.h"
+#include "cli/base/program_find.h"
 #include "cli/run/app_version.h"
 #include "cli/run/program_check.h"
 

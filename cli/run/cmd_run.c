@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/program_find.h"
 #include "cli/base/shell_quote.h"
 #include "cli/base/signal_state.h"
 #include "cli/commands.h"

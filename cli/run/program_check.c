@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -19,6 +18,7 @@
 
 #include "cli/base/path.h"
 #include "cli/base/proc.h"
+#include "cli/base/program_find.h"
 #include "image/elf/elf_file.h"
 #include "image/libc_version.h"
 
@@ -26,40 +26,6 @@
 #define HEAD_BYTES 256 /* of a file: what the kernel looks at */
 #define SECTIONS_MAX 256
 #define SHELL "/bin/sh" /* which runs what the kernel does not know */
-
-/* The call that asks for the effective user is one that filters do not know, which then say EPERM. */
-static bool may_execute(const char *path) {
-    return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 || (errno == EPERM && access(path, X_OK) == 0);
-}
-
-static bool is_program(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && may_execute(path);
-}
-
-bool program_find(const char *program, char *path, size_t size) {
-    char usual[PATH_MAX];
-    const char *places = getenv("PATH");
-    if (strchr(program, '/') != NULL) {
-        return (size_t)snprintf(path, size, "%s", program) < size;
-    }
-    if (places == NULL) {
-        confstr(_CS_PATH, usual, sizeof usual);
-        places = usual;
-    }
-    for (const char *p = places; program[0] != '\0'; p++) {
-        size_t n = strcspn(p, ":");
-        int length = snprintf(path, size, "%.*s%s%s", (int)n, p, n > 0 ? "/" : "", program);
-        if ((size_t)length < size && is_program(path)) {
-            return true;
-        }
-        p += n;
-        if (*p == '\0') {
-            break;
-        }
-    }
-    return false;
-}
 
 /* ---- the file's words ------------------------------------------------------------------------ */
 
@@ -215,7 +181,7 @@ bool program_executed(const char *program, char path[PATH_MAX]) {
     char head[HEAD_BYTES + 1], next[PATH_MAX];
     struct hd_elf_file file;
     bool elf = false, there = program_find(program, path, PATH_MAX);
-    for (int i = 0; there && !elf && i < SCRIPTS_MAX && is_program(path); i++) {
+    for (int i = 0; there && !elf && i < SCRIPTS_MAX && program_is_executable(path); i++) {
         int fd = open_program(path, head, &file, &elf);
         there = fd >= 0;
         close(fd);
@@ -234,7 +200,7 @@ bool program_can_be_watched(const char *program, struct problem *why) {
     if (!program_find(program, path, sizeof path)) {
         return true;
     }
-    for (int i = 0; i < SCRIPTS_MAX && is_program(path); i++) {
+    for (int i = 0; i < SCRIPTS_MAX && program_is_executable(path); i++) {
         int fd = open_program(path, head, &file, &elf);
         bool unreadable = fd < 0;
         char it[PATH_MAX + sizeof "its interpreter "];
@@ -284,7 +250,7 @@ bool program_lacks(const char *program, struct problem *what) {
     if (!program_find(program, path, sizeof path)) {
         return false;
     }
-    for (int i = 0; i < SCRIPTS_MAX && !elf && is_program(path); i++) {
+    for (int i = 0; i < SCRIPTS_MAX && !elf && program_is_executable(path); i++) {
         struct hd_elf_file file;
         int fd = open_program(path, head, &file, &elf);
         if (fd < 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds a program's file, and checks whether the program can be watched. Main thread; reads files only.
+ * Checks whether a program can be watched. Main thread; reads files only.
  */
 #ifndef CLI_PROGRAM_CHECK_H
 #define CLI_PROGRAM_CHECK_H
@@ -10,9 +10,6 @@
 #include <stddef.h>
 
 #include "cli/base/error.h"
-
-/* The path that execvp will use; false: no such program. */
-bool program_find(const char *program, char *path, size_t size);
 
 /* The ELF file that the kernel will execute: the program, or the interpreter of a script. False: no such
  * file. */

@@ -14,8 +14,21 @@
 
 #define WORD_BYTES 1024
 
+/* The program that runs a script of this name; NULL: not known. */
+static const char *interpreter_of(const char *file) {
+    static const char *const known[][2] = {
+        {".py", "python3"}, {".js", "node"}, {".mjs", "node"}, {".cjs", "node"}, {".sh", "sh"}};
+    const char *end = strrchr(file, '.');
+    for (size_t i = 0; end != NULL && i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(end, known[i][0]) == 0) {
+            return known[i][1];
+        }
+    }
+    return NULL;
+}
+
 int run_not_started(const struct run_options *o, int rc) {
-    const char *program = o->program[0];
+    const char *program = o->program[0], *interpreter = interpreter_of(program);
     bool by_name = strchr(program, '/') == NULL;
     char word[WORD_BYTES];
     struct problem why;
@@ -31,6 +44,9 @@ int run_not_started(const struct run_options *o, int rc) {
                                                                 : strerror(-rc));
     if (rc == -ENOENT && by_name && access(program, X_OK) == 0) {
         error_try(&why, "%s run ./%s", shell_own_command(), word);
+    } else if (interpreter != NULL && access(program, R_OK) == 0 &&
+               !(rc == -EACCES && program_begins_as_one(program))) {
+        error_try(&why, "%.500s run %s %s", shell_own_command(), interpreter, word);
     } else if (rc == -ENOENT) {
         json_file_suggest(&why, o->json, "run", program);
     } else if (rc == -EACCES && program_begins_as_one(program)) {

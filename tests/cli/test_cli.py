@@ -110,10 +110,16 @@ class Help(Command):
 
 
 class Usage(Command):
+    def test_a_program_without_run_before_it(self):
+        for words, line in ((["sh", "my app.sh", "-p"], "sh 'my app.sh' -p"), (["/bin/ls"], "/bin/ls")):
+            done = run(*words)
+            self.assertEqual((2, f"hangdog: unknown command '{words[0]}'; try: {HANGDOG} run -- {line}\n"), (done.returncode, done.stderr))
+
     def test_wrong_uses(self):
         for arguments, words in (
             (["bogus"], ["unknown command 'bogus'", "try: "]),
             (["rnu"], ["unknown command 'rnu'; did you mean 'run'?"]),
+            (["/etc/passwd"], ["unknown command '/etc/passwd'; try: ", " --help"]),
             (["--bogus"], ["unknown option '--bogus'"]),
             (["--versoin"], ["unknown option '--versoin'; did you mean '--version'?"]),
             (["help", "run", "extra"], ["unexpected 'extra'"]),

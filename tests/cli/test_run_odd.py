@@ -319,6 +319,14 @@ class Odd(unittest.TestCase):
             self.assertEqual((127, "hangdog: cannot run '%s': %s\n" % (name, advice)),
                              (done.returncode, done.stderr))
 
+    def test_a_script_that_is_no_program_is_run_by_its_interpreter(self):
+        for script, interpreter in (("app.py", "python3"), ("server.js", "node")):
+            pathlib.Path(self.folder, script).touch()
+            for word, status in ((script, 127), ("./" + script, 126)):
+                done = self.run_it("--spool", "spool", word)
+                self.assertEqual((status, True), (done.returncode, done.stderr.endswith(f"; try: {HANGDOG} run {interpreter} {word}\n")),
+                                 done.stderr)
+
     def launched(self, number, head):
         """A launcher, and the number of its child, which was told that it asked for this signal."""
         # pylint: disable=consider-using-with
