@@ -40,8 +40,8 @@ NODE_SERVER = """\
     """
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def blocks(language, page="README.md"):
+    return re.findall(rf"^```{language}\n(.*?)^```", (SOURCE / page).read_text(), re.MULTILINE | re.DOTALL)
 
 
 def recipe(start):
@@ -76,7 +76,7 @@ class Readme(unittest.TestCase):
         self.assertLessEqual(len(README.splitlines()), 150)
 
     def test_the_library_example_compiles_and_reports_its_hang(self):
-        (text,) = blocks("c")
+        (text,) = blocks("c", "docs/start/library.md")
         (self.folder / "app.c").write_text(text)
         subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", SOURCE / "include", "app.c", "-o", "app",
                         os.path.join(BUILD, "lib/libhangdog.a"), "-pthread"], cwd=self.folder, check=True, timeout=60)
@@ -142,7 +142,7 @@ class Readme(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("dpkg-query"), "no dpkg here")
     def test_the_container_has_the_commands_libraries(self):
-        (text,) = blocks("dockerfile")
+        text = blocks("dockerfile", "docs/containers.md")[0]
         named = set(re.search(r"install -y ([\w .-]+)", text).group(1).split())
         self.assertIn('"--spool", "/reports", "--"', text)
         there = named | {"libc6"}
