@@ -194,6 +194,9 @@ hd_sources(support_sources tests/support/*.c)
 add_library(hd_test_support STATIC ${support_sources})
 target_include_directories(hd_test_support PRIVATE ${CMAKE_SOURCE_DIR} tests/support tests include src ${apple_stand_ins})
 target_link_libraries(hd_test_support PRIVATE hangdog-static PkgConfig::cmocka PkgConfig::libunwind)
+if(CMAKE_CROSSCOMPILING)
+  target_compile_definitions(hd_test_support PUBLIC HANGDOG_EMULATED)
+endif()
 
 # Their code or registers are those of x86-64.
 set(of_x86_64 capture_mend capture_short unwind_expression)

@@ -24,7 +24,6 @@
 #include "os/os.h"
 
 #define T THRESHOLD_MS
-#define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
 #define MEMORY_BYTES (1088 * 1024)
 
 static uint64_t start_ns(void) {

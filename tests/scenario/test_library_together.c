@@ -17,7 +17,6 @@
 #include "library.h"
 #include "os/os.h"
 
-#define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
 #define TRIES 5 /* the best of them: who gets no processor is slow */
 
 /* A worker that is left at its disk is never joined. */

@@ -105,7 +105,7 @@ static inline void see_block_of_kind(const char *name, const char *kind, bool la
     }
     print_message("%s: %.3f ms, seen with an error of %.3f ms\n", name, (double)block_ns / 1e6,
                   (double)error_ns / 1e6);
-    assert_true(error_ns <= MS || SANITIZED);
+    assert_true(error_ns <= MS || SLOW);
 }
 
 static inline void see_block(const char *name, void (*scenario)(void)) {

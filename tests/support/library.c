@@ -54,7 +54,7 @@ void spin_ms(uint64_t ms) {
 }
 
 bool wait_for(bool (*condition)(void *), void *arg) {
-    uint64_t end = now_ns() + (SANITIZED ? 180 : 60) * SECOND;
+    uint64_t end = now_ns() + (SLOW ? 180 : 60) * SECOND;
     while (!condition(arg)) {
         if (now_ns() > end) {
             return false;
@@ -272,7 +272,7 @@ void assert_between(uint64_t reported_ns, struct between truth) {
     uint64_t off = reported_ns > truth.most_ns    ? reported_ns - truth.most_ns
                    : reported_ns < truth.least_ns ? truth.least_ns - reported_ns
                                                   : 0;
-    if (off > (SANITIZED ? 1500 : 60) * MS + truth.least_ns / 40) {
+    if (off > (SLOW ? 1500 : 60) * MS + truth.least_ns / 40) {
         fail_msg("told %.1f ms, truly %.1f to %.1f ms", (double)reported_ns / MS, (double)truth.least_ns / MS,
                  (double)truth.most_ns / MS);
     }

@@ -22,12 +22,18 @@
 #define THRESHOLD_MS 200
 #define INTERVAL_MS 10
 
-/* A sanitizer's build is slow, and so are its bounds. */
+/* The build with a sanitizer and an emulated CPU are slow, so their bounds are wider. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #else
 #define SANITIZED false
 #endif
+#if defined(HANGDOG_EMULATED)
+#define SLOW true
+#else
+#define SLOW SANITIZED
+#endif
+#define QUICK_NS ((SLOW ? 1000 : 100) * MS) /* a start or a stop takes less */
 
 uint64_t now_ns(void);
 void nap_ms(uint64_t ms);

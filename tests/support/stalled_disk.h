@@ -27,7 +27,6 @@
 #include "watch/message.h"
 
 #define T THRESHOLD_MS
-#define QUICK_NS ((SANITIZED ? 1000 : 100) * MS)
 
 /* With the thread sanitizer all of a stack is more than the room, and one sample of each is had. */
 #define SAMPLES_MIN (SANITIZED ? 1 : 2)

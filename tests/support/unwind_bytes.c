@@ -99,7 +99,7 @@ void bytes_record_end(struct unwind_bytes *b) {
     memcpy(b->data + b->record, &length, sizeof length);
 }
 
-void bytes_cie(struct unwind_bytes *b, bool signal_frame) {
+static void cie(struct unwind_bytes *b, bool signal_frame, unsigned sp, unsigned ra) {
     b->cie = bytes_here(b);
     bytes_record_begin(b);
     bytes_u32(b, 0);
@@ -107,11 +107,23 @@ void bytes_cie(struct unwind_bytes *b, bool signal_frame) {
     bytes_put(b, signal_frame ? "zRS" : "zR", signal_frame ? 4 : 3);
     bytes_uleb(b, 1);
     bytes_sleb(b, -8);
-    bytes_u8(b, 16);
+    bytes_u8(b, ra);
     bytes_uleb(b, 1);
     bytes_u8(b, 0x1b);
-    bytes_put(b, "\x0c\x07\x08\x90\x01", 5); /* def_cfa rsp 8, offset ra 1 */
+    bytes_u8(b, 0x0c); /* def_cfa sp 8, offset ra 1 */
+    bytes_u8(b, sp);
+    bytes_u8(b, 8);
+    bytes_u8(b, 0x80 | ra);
+    bytes_u8(b, 1);
     bytes_record_end(b);
+}
+
+void bytes_cie(struct unwind_bytes *b, bool signal_frame) {
+    cie(b, signal_frame, 7, 16);
+}
+
+void bytes_cie_of_cpu(struct unwind_bytes *b, bool signal_frame) {
+    cie(b, signal_frame, BYTES_SP[0], BYTES_RA[0]);
 }
 
 void bytes_fde_begin(struct unwind_bytes *b, uint64_t start, uint32_t length) {

@@ -13,6 +13,29 @@
 #define CODE_AT UINT64_C(0x20000) /* code of the module, never read */
 #define CODE_END UINT64_C(0x30000)
 
+/* DWARF's numbers on this CPU: stack pointer, frame pointer, return address, a register that a function
+ * saves, an argument. The last three are operations: a rule of the saved register and of the frame pointer,
+ * and the stack pointer as a value. */
+#if defined(__aarch64__)
+#define BYTES_SP "\x1f"
+#define BYTES_FP "\x1d"
+#define BYTES_RA "\x1e"
+#define BYTES_SAVED "\x13"
+#define BYTES_ARGUMENT "\x05"
+#define BYTES_SAVED_AT "\x93"
+#define BYTES_FP_AT "\x9d"
+#define BYTES_FROM_SP "\x8f"
+#else
+#define BYTES_SP "\x07"
+#define BYTES_FP "\x06"
+#define BYTES_RA "\x10"
+#define BYTES_SAVED "\x03"
+#define BYTES_ARGUMENT "\x05"
+#define BYTES_SAVED_AT "\x83"
+#define BYTES_FP_AT "\x86"
+#define BYTES_FROM_SP "\x77"
+#endif
+
 struct unwind_bytes {
     uint8_t data[BYTES_MAX];
     size_t used;
@@ -39,6 +62,8 @@ void bytes_sleb(struct unwind_bytes *b, int64_t v);
  * 16, CFA = rsp+8, return address at CFA-8; an FDE of that CIE. Instructions are put between begin and end.
  */
 void bytes_cie(struct unwind_bytes *b, bool signal_frame);
+/* The same with this CPU's numbers, for rules that the unwinder applies. */
+void bytes_cie_of_cpu(struct unwind_bytes *b, bool signal_frame);
 void bytes_fde_begin(struct unwind_bytes *b, uint64_t start, uint32_t length);
 void bytes_record_begin(struct unwind_bytes *b);
 void bytes_record_end(struct unwind_bytes *b);

@@ -27,6 +27,7 @@
 
 #include <cmocka.h>
 
+#include "cause/linux/peer.h"
 #include "evidence.h"
 #include "os/linux/proc_files.h"
 #include "os/linux/proc_stat.h"
@@ -43,7 +44,13 @@ static void a_local_socket_is_one_also_without_proc_in_its_place(void **state) {
     (void)state;
     pid_t child = begin_child();
     int inet = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct stat local;
+    assert_int_equal(fstat(pair[0], &local), 0);
     for (int with = 1; with >= 0; with--) {
+        if (!with && !hd_peer_of_unix(local.st_ino, NULL, 0)) {
+            print_message("this kernel does not say which sockets are local (unix_diag)\n");
+            break;
+        }
         hd_os.get_xattr = with ? real.get_xattr : no_xattr;
         assert_string_equal(cause_blocked(SYS_recvfrom, (uint64_t)pair[0], 0, 0), "child");
         assert_int_equal(hd_evidence_fd_kind(&probe), HD_FD_UNIX);
