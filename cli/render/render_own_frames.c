@@ -283,7 +283,7 @@ void render_own_frames(const struct page *p, const json_t *frames, size_t *hidde
     }
     int before = MARGIN + name + 2 + place + 2;
     int tail = set_tails(p, frames, &l, width > 0 ? greater(TAIL_MIN, width - before) : 0);
-    bool narrow = width > 0 && tail > 0 && before + tail > width;
+    bool narrow = width > 0 && (tail > 0 ? before + tail : before - 2) > width;
     if (narrow) {
         set_tails(p, frames, &l, greater(TAIL_MIN, width - MARGIN - 2));
     }

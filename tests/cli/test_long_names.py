@@ -38,6 +38,7 @@ int main() {
     return 0; }
 """
 FUNCTION = "acme::pricing::engine::revalue(...) (prices.cpp:12)"
+OWN_SPOOL = ("--spool", "state/hangdog/prices")  # not an agent's
 
 
 class LongNames(Folder):
@@ -65,17 +66,18 @@ class LongNames(Folder):
 
     def test_looking_back(self):
         self.watch(900000)
+        self.assertFits(re.sub(r"(?ms)^Run.*", "", self.seen("show", *OWN_SPOOL, width=40, height=70)), 40)
         for width in (60, 80, 200):
             for command in (("list",), ("stats",), ("show", "latest~1"), ("show", "--all-frames", "latest~1")):
                 with self.subTest(command=command, width=width):
-                    text = self.seen(*command, width=width, height=70)
+                    text = self.seen(*command, *OWN_SPOOL, width=width, height=70)
                     self.assertFits(re.sub(r"(?m)^  file +/.*", "", text), width)
                     self.assertRegex(text, r"revalue(\(\.\.\.\))?\s+\(prices\.cpp:1")
                     if command[0] != "show":
                         head, row = text.split("\n")[:2]
                         self.assertEqual(head.index("REPORT" if command[0] == "list" else "APP"),
                                          row.index(" prices ") + 1 if command[0] == "stats" else len(row) - 6, text)
-        text = self.seen("show", "--all-frames", "latest~1", height=70)
+        text = self.seen("show", "--all-frames", "latest~1", *OWN_SPOOL, height=70)
         self.assertRegex(text, r"(?m)^ +100%  acme::pricing::engine::revalue\(\.\.\.\) +prices\.cpp:12$")
         self.assertRegex(text, r"(?m)^ +100%  \S+::Cache<\.\.\.>::reload\(\.\.\.\) +prices\.cpp:\d+$")
         self.assertRegex(text, r"(?m)^  at .* waits in clock_nanosleep +revalue$|^  at .* revalue \(prices\.cpp:12\)$")
@@ -83,7 +85,7 @@ class LongNames(Folder):
 
     def test_a_pipe_has_them_whole(self):
         self.watch(900000)
-        done = subprocess.run(["hangdog", "show"], cwd=self.folder, env=self.env, capture_output=True, text=True, check=True)
+        done = subprocess.run(["hangdog", "show", *OWN_SPOOL], cwd=self.folder, env=self.env, capture_output=True, text=True, check=True)
         self.assertRegex(done.stdout, r"(?m)^ +100%  acme::pricing::engine::revalue\(std::map<.*std::vector<.*&\)  prices\.cpp:12$")
 
 
