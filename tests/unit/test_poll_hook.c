@@ -338,6 +338,23 @@ static void a_busy_loop_is_no_long_turn(void **state) {
     }
 }
 
+/* No wait of the busy loop blocked, so its last wake is no start of the turn that blocks at last. */
+static void a_block_after_a_busy_time_is_a_turn_of_its_own(void **state) {
+    (void)state;
+    if (!watch("records")) {
+        skip();
+    }
+    const uint64_t busy_ns = hd_os_now_ns();
+    send_work(OFTEN);
+    look_until(has_started());
+    look_until((look(), hd_os_now_ns() >= busy_ns + 4 * ARMED_NS));
+    truth->started = 0;
+    send_work(SLEEP);
+    see_turn();
+    assert_true(seen.turn.start_ns >= busy_ns + ARMED_NS);
+    leave();
+}
+
 /* Takes this CPU until the watcher has looked. The kernel allows 950 ms. */
 static void steal(int cpu) {
     const struct sched_param first = {.sched_priority = 1};
@@ -411,6 +428,7 @@ static int run_all(const char *user) {
         cmocka_unit_test(a_counter_sees_turns),
         cmocka_unit_test(records_know_the_start_and_the_end),
         cmocka_unit_test(a_busy_loop_is_no_long_turn),
+        cmocka_unit_test(a_block_after_a_busy_time_is_a_turn_of_its_own),
         cmocka_unit_test(a_woken_thread_without_a_cpu_is_in_its_wait),
     };
     return cmocka_run_group_tests_name(user, tests, NULL, NULL);
