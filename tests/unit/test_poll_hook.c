@@ -318,8 +318,9 @@ static void records_know_the_start_and_the_end(void **state) {
             skip();
         }
         expect_turn();
-        assert_int_equal(seen.turn.earlier_ns, 0);
-        assert_true(seen.turn.start_ns <= truth->start_ns);
+        /* without breakpoints only a block soon after the wake has an exact start */
+        assert_true(seen.turn.earlier_ns == 0 || hd_perf_proof_try() != 0);
+        assert_true(seen.turn.earlier_ns != 0 || seen.turn.start_ns <= truth->start_ns);
         assert_true(seen.turn.end_ns >= truth->end_ns);
         leave();
     }
