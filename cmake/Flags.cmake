@@ -14,7 +14,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES C)
 
-if(NOT CMAKE_BUILD_TYPE)
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or Sanitize" FORCE)
 endif()
 # No NDEBUG: a stray assert in the library then shows in the link check.
@@ -33,10 +33,10 @@ add_compile_options(
   -fstack-protector-strong
   -fno-omit-frame-pointer -ffunction-sections -fdata-sections
   # The build's own paths are in no result; the later map is tried first by gcc.
-  -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
-  -ffile-prefix-map=${CMAKE_BINARY_DIR}=.)
-if(APPLE AND NOT HANGDOG_APPLE_TARGET)
-  # On a Mac: Xcode's compiler is newer than the one that checks this tree, and knows more warnings.
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
+  -ffile-prefix-map=${PROJECT_BINARY_DIR}=.)
+if((APPLE AND NOT HANGDOG_APPLE_TARGET) OR NOT PROJECT_IS_TOP_LEVEL)
+  # On a Mac, or in a user's project: the compiler may be newer than the one that checks this tree, and knows more warnings.
   add_compile_options(-Wno-error)
 endif()
 if(NOT APPLE)

@@ -2,9 +2,9 @@
 #
 # The link check: part of every release build, see src/allowed-symbols.txt.
 
-if(CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STREQUAL "")
-  set(stamp ${CMAKE_BINARY_DIR}/link-check.stamp)
-  set(objects ${CMAKE_BINARY_DIR}/hd_core.objects)
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STREQUAL "")
+  set(stamp ${PROJECT_BINARY_DIR}/link-check.stamp)
+  set(objects ${PROJECT_BINARY_DIR}/hd_core.objects)
   file(GENERATE OUTPUT ${objects} CONTENT "$<JOIN:$<TARGET_OBJECTS:hd_core>,\n>\n")
   set(libraries "")
   foreach(library hangdog-shared hangdog-preload)
@@ -22,7 +22,7 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND HANGDOG_SANITIZER STREQUAL "")
     OUTPUT ${stamp}
     COMMAND ${CMAKE_COMMAND} -E env NM=${CMAKE_NM} LD=${CMAKE_LINKER} READELF=${CMAKE_READELF} STRIP=${CMAKE_STRIP}
             PRELOAD_BYTES_MAX=${preload_bytes_max}
-            ${CMAKE_SOURCE_DIR}/scripts/check-symbols ${objects} ${libraries}
+            ${PROJECT_SOURCE_DIR}/scripts/check-symbols ${objects} ${libraries}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS $<TARGET_OBJECTS:hd_core> ${objects} ${libraries}
             src/allowed-symbols.txt scripts/check-symbols

@@ -7,7 +7,7 @@
 function(hd_sources out)
   set(files "")
   foreach(pattern ${ARGN})
-    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${pattern})
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${pattern})
     list(APPEND files ${found})
   endforeach()
   list(REMOVE_DUPLICATES files)

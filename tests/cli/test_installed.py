@@ -44,6 +44,17 @@ foreach(kind hangdog static)
   target_link_libraries(with-${kind} PRIVATE hangdog::${kind})
 endforeach()
 """
+ADDED = """
+cmake_minimum_required(VERSION 3.25)
+project(outside LANGUAGES C CXX)
+include(FetchContent)
+FetchContent_Declare(hangdog SOURCE_DIR "%s")
+FetchContent_MakeAvailable(hangdog)
+foreach(kind hangdog static)
+  add_executable(with-${kind} program.c)
+  target_link_libraries(with-${kind} PRIVATE hangdog::${kind})
+endforeach()
+"""
 
 
 def copy_of_the_tree(folder):
@@ -74,7 +85,7 @@ class Installed(unittest.TestCase):
         return os.path.join(self.prefix, cached("CMAKE_INSTALL_" + place), *names)
 
     def run_it(self, *words, folder=None, **options):
-        done = subprocess.run(words, cwd=folder or self.folder, capture_output=True, text=True, timeout=120, check=False, **options)
+        done = subprocess.run(words, cwd=folder or self.folder, capture_output=True, text=True, check=False, **{"timeout": 120, **options})
         self.assertEqual(0, done.returncode, "%s\n%s" % (words, done.stdout + done.stderr))
         return done.stdout
 
@@ -204,6 +215,20 @@ class Installed(unittest.TestCase):
         done = subprocess.run([cmake, "-B", "other", "-DCMAKE_PREFIX_PATH=" + self.prefix], cwd=self.folder, capture_output=True,
                               text=True, timeout=60, check=False)
         self.assertNotEqual(0, done.returncode, "a version that is not installed was found")
+
+    @unittest.skipIf(SANITIZER, "the library needs the sanitizer's runtime")
+    def test_a_project_that_adds_the_tree(self):
+        """By FetchContent, as by add_subdirectory: no package of the command's is needed."""
+        folder = os.path.join(self.folder, "adds")
+        os.mkdir(folder)
+        shutil.copy(os.path.join(self.folder, "program.c"), folder)
+        with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+            file.write(ADDED % SOURCE)
+        env = {**os.environ, "PKG_CONFIG_LIBDIR": "/nowhere"}
+        self.run_it(cached("CMAKE_COMMAND"), "-B", "build", folder=folder, env=env)
+        self.run_it(cached("CMAKE_COMMAND"), "--build", "build", "-j", "2", "--target", "with-hangdog", "with-static", folder=folder, timeout=600)
+        self.assert_watches(folder + "/build/with-static", False)
+        self.assert_watches(folder + "/build/with-hangdog", True)
 
 
 if __name__ == "__main__":
