@@ -110,7 +110,8 @@ def turn_ns(watched):
 
 def in_cost():
     rounds = [(turn_ns(True), turn_ns(False)) for _ in range(ROUNDS)]
-    print(*[min(column) for column in zip(*rounds)])
+    added, plain = sorted(watched - other for watched, other in rounds), sorted(other for _, other in rounds)
+    print(added[ROUNDS // 2], added[-2] - added[1], plain[ROUNDS // 2])
 
 
 def main():

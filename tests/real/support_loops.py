@@ -106,8 +106,9 @@ def hang_cell(loop, case, reports, truths):
 
 
 def cost_cell(output):
-    watched, plain = (int(word) for word in output.split())
-    return Cell("%+.2f of %.2f µs" % ((watched - plain) / 1000, plain / 1000), [])
+    """A watch that adds less than the rounds are apart has no figure."""
+    added, spread, plain = (int(word) / 1000 for word in output.split())
+    return Cell("%s of %.2f µs" % ("%+.2f" % added if added > spread else "< noise,", plain), [])
 
 
 def run_case(loop, case, turns=None):
