@@ -35,11 +35,12 @@ class Abi(unittest.TestCase):
                 self.assertEqual(status, check(copy)[0])
 
 
-class Recipes(unittest.TestCase):
-    def test_recipes_of_other_systems_have_the_version_of_the_header(self):
+class Version(unittest.TestCase):
+    def test_all_files_with_a_version_have_that_of_the_header(self):
         found = {}
         for path, pattern in (("include/hangdog/hangdog.h", r'define HANGDOG_VERSION "([^"]+)"'),
-                              ("packaging/fedora/hangdog.spec", r"(?m)^Version: +(\S+)"), ("packaging/arch/PKGBUILD", r"(?m)^pkgver=(\S+)")):
+                              ("packaging/fedora/hangdog.spec", r"(?m)^Version: +(\S+)"), ("packaging/arch/PKGBUILD", r"(?m)^pkgver=(\S+)"),
+                              ("python/hangdog.py", r'(?m)^__version__ = "([^"]+)"'), ("CHANGELOG.md", r"(?m)^## (\S+)")):
             with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
                 found[path] = re.search(pattern, file.read()).group(1)
         self.assertEqual(1, len(set(found.values())), found)
