@@ -46,7 +46,7 @@ static __always_inline void end_turn(struct hd_slot *s, __u64 now) {
     }
 }
 
-static __always_inline void begin_wait(struct hd_slot *s, struct pt_regs *regs, bool by_call) {
+static __always_inline void begin_wait(struct hd_slot *s, struct pt_regs *regs, bool by_call, __u64 now) {
     __u32 nr = call_number(regs);
     __u32 class = nr < HD_CALLS ? call_class[nr] : HD_CALL_NO_WAIT;
     __u64 args[6];
@@ -62,7 +62,6 @@ static __always_inline void begin_wait(struct hd_slot *s, struct pt_regs *regs, 
         c.arg = args[0];
         c.object = object_of(c.arg);
     }
-    __u64 now = bpf_ktime_get_ns();
     int i = find_kind(s, &c);
     if (i < 0) {
         i = add_kind(s, &c, now);
@@ -94,13 +93,12 @@ static __always_inline void clear_suspect(struct hd_slot *s) {
     }
 }
 
-static __always_inline void end_wait(struct hd_slot *s, bool by_call) {
-    __u64 in = s->in, now;
+static __always_inline void end_wait(struct hd_slot *s, bool by_call, __u64 now) {
+    __u64 in = s->in;
     if (in == 0) {
         return;
     }
     struct hd_slot_kind *k = &s->kind[(in - 1) % 32 % HD_SLOT_KINDS];
-    now = bpf_ktime_get_ns();
     if (s->blocks) {
         k->waits++;
         k->waited_ns += now - (in >> 5);
@@ -122,7 +120,7 @@ static __noinline int enter_call(void) {
     struct hd_slot *s = slot_of(t);
     if (s != 0) {
         s->seeded = 0;
-        begin_wait(s, (struct pt_regs *)bpf_task_pt_regs(t), true);
+        begin_wait(s, (struct pt_regs *)bpf_task_pt_regs(t), true, bpf_ktime_get_ns());
     }
     return 0;
 }
@@ -131,7 +129,7 @@ static __noinline int leave_call(void) {
     struct hd_slot *s = slot_of(bpf_get_current_task_btf());
     if (s != 0) {
         s->seeded = 0;
-        end_wait(s, true);
+        end_wait(s, true, bpf_ktime_get_ns());
     }
     return 0;
 }
@@ -156,17 +154,19 @@ WAIT_CALL(restart_syscall)
 
 /* ---- switches, and all calls while a thread is suspect ------------------------------------------ */
 
-static __always_inline void gives_up(struct task_struct *prev) {
-    struct hd_slot *s = slot_of(prev);
-    if (s == 0 || (all_calls && !s->seeded)) {
-        return;
-    }
-    s->off_ns = bpf_ktime_get_ns();
+/* The slot of a thread whose switches count. */
+static __always_inline struct hd_slot *switched(struct task_struct *t) {
+    struct hd_slot *s = slot_of(t);
+    return s == 0 || (all_calls && !s->seeded) ? 0 : s;
+}
+
+static __always_inline void gives_up(struct hd_slot *s, struct task_struct *prev, __u64 now) {
+    s->off_ns = now;
     if ((prev->__state & 0xff) != SLEEPS || is_call_of_32_bits(prev)) {
         return;
     }
     if (s->in == 0) {
-        begin_wait(s, (struct pt_regs *)bpf_task_pt_regs(prev), false);
+        begin_wait(s, (struct pt_regs *)bpf_task_pt_regs(prev), false, now);
     } else if (s->by_call) {
         /* The wait blocks. From here the switches are exact. */
         s->by_call = 0;
@@ -174,26 +174,29 @@ static __always_inline void gives_up(struct task_struct *prev) {
     }
 }
 
-static __always_inline void gets_cpu(struct task_struct *next) {
-    struct hd_slot *s = slot_of(next);
-    if (s == 0 || (all_calls && !s->seeded)) {
-        return;
-    }
+static __always_inline void gets_cpu(struct hd_slot *s, __u64 now) {
     if (s->suspect_ns > s->off_ns && s->off_ns != 0) {
         s->suspect_ns = s->off_ns; /* there was no call while the thread had no CPU */
     }
     s->off_ns = 0;
     if (!s->by_call) {
-        end_wait(s, false);
+        end_wait(s, false, now);
     }
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_threads, bool preempted, struct task_struct *prev, struct task_struct *next) {
-    if (!preempted && prev->__state != 0) {
-        gives_up(prev);
+    struct hd_slot *from = !preempted && prev->__state != 0 ? switched(prev) : 0, *to = switched(next);
+    if (from == 0 && to == 0) {
+        return 0;
     }
-    gets_cpu(next);
+    __u64 now = bpf_ktime_get_ns(); /* reading the clock is much of what a switch costs */
+    if (from != 0) {
+        gives_up(from, prev, now);
+    }
+    if (to != 0) {
+        gets_cpu(to, now);
+    }
     return 0;
 }
 
@@ -205,7 +208,7 @@ int BPF_PROG(enter_any, struct pt_regs *regs, long nr) {
     struct task_struct *t = bpf_get_current_task_btf();
     struct hd_slot *s = slot_of(t);
     if (s != 0 && s->suspect_ns != 0 && !is_call_of_32_bits(t)) {
-        begin_wait(s, (struct pt_regs *)bpf_task_pt_regs(t), true);
+        begin_wait(s, (struct pt_regs *)bpf_task_pt_regs(t), true, bpf_ktime_get_ns());
     }
     return 0;
 }
@@ -219,7 +222,7 @@ int BPF_PROG(leave_any, struct pt_regs *regs, long result) {
     struct hd_slot *s = slot_of(bpf_get_current_task_btf());
     if (s != 0 && s->by_call) {
         s->by_call = 0;
-        end_wait(s, true);
+        end_wait(s, true, bpf_ktime_get_ns());
     }
     return 0;
 }
