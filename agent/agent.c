@@ -17,8 +17,9 @@
 
 #define SCAN_NS (2 * HD_NS_PER_S)
 #define LOOKS_NS (250 * HD_NS_PER_MS)
-#define LOOKS_MAX 100u /* in one round */
-#define ADDED_MAX 4u   /* each reads the process's files: some milliseconds */
+#define EARLY_NS (60 * HD_NS_PER_MS) /* looks may be early, and need no wake-up of their own */
+#define LOOKS_MAX 100u               /* in one round */
+#define ADDED_MAX 4u                 /* each reads the process's files: some milliseconds */
 #define FIGURES_NS (15 * HD_NS_PER_S)
 #define REPORTS_A_DAY 100u
 #define REPORTS_PER_FINGERPRINT 10u
@@ -200,7 +201,7 @@ static void watch_less(struct agent *a, uint64_t now_ns) {
     }
     const struct watched_process *p = watcher_find(a->watcher, of->pid);
     bool memory = agent_resident_bytes() > a->budget.bytes;
-    snprintf(a->less, sizeof a->less, "leaves out %.60s[%d] and %u more: over %s%s", p->name, (int)of->pid,
+    snprintf(a->less, sizeof a->less, "leaves out %.60s[%d] and %u more: over %s%s", p->app, (int)of->pid,
              a->shed, memory ? "the limit of memory" : a->options->cpu, memory ? "" : "% of a CPU");
     sanitize_text(a->less); /* a line of its own would be another word to systemd */
     agent_print(a, "%s", a->less);
@@ -267,7 +268,7 @@ void agent_run(struct agent *a, const volatile sig_atomic_t *stop, volatile sig_
             (void)processes_scan(&a->processes, now_ns, gone, a); /* the next one may do better */
             a->scan_ns = now_ns + (busy ? 5 * SCAN_NS : SCAN_NS);
         }
-        if (now_ns >= a->look_ns) {
+        if (now_ns + EARLY_NS >= a->look_ns) {
             look_at_processes(a, now_ns);
             a->look_ns = now_ns + LOOKS_NS;
         }

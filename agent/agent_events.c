@@ -252,7 +252,7 @@ static void hang_withdrawn(void *agent, const struct watched_process *p, const s
 
 static void note(void *agent, const struct watched_process *p, const char *text) {
     if (p != NULL) {
-        agent_print(agent, "%s[%d]: %s", p->name, (int)p->pid, text);
+        agent_print(agent, "%s[%d]: %s", p->app, (int)p->pid, text);
     } else {
         agent_print(agent, "%s", text);
     }

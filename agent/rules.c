@@ -167,6 +167,10 @@ bool rules_read(const char *path, bool optional, struct rules *out, struct probl
                       line > LINES_MAX ? "it has too many lines" : line_why.text);
         }
     }
+    if (well && ferror(in) != 0) { /* a folder can be opened, and has no lines */
+        error_set(why, "cannot read %s: %s", path, strerror(errno));
+        well = false;
+    }
     free(text);
     fclose(in);
     if (!well) {

@@ -82,8 +82,8 @@ static void put_share(char *to, size_t size, const struct watched_list *l, const
 static void put_without(char *to, size_t size, const struct sums *s) {
     to[0] = '\0';
     if (s->processes > 1 && s->without != NULL) {
-        snprintf(to, size, "; %u of %u had no event loop, as %s[%d]", s->processes - s->with_loop,
-                 s->processes, s->without->name, (int)s->without->pid);
+        snprintf(to, size, "; %u of %u had no event loop, as %.60s[%d]", s->processes - s->with_loop,
+                 s->processes, s->without->options.app_name, (int)s->without->pid);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "cli/attach/process_identity.h"
 #include "cli/base/message.h"
@@ -47,6 +48,11 @@ static bool choose(void *arg, const struct watched_process *p, struct hd_record_
     memcpy(to->environment, app.environment, sizeof to->environment);
     to->app_named = app.named;
     w->refusal = (struct problem){0};
+    if (p->pid == getpid()) {
+        error_set(&w->refusal, "cannot attach to process %d: it is this command itself; name another process",
+                  (int)p->pid);
+        return false;
+    }
     if (preload_is_in(p->pid)) {
         error_set(&w->refusal, "cannot attach to process %d: hangdog run watches it already", (int)p->pid);
         error_try(&w->refusal, "%s top %d", shell_own_command(), (int)p->pid);
@@ -62,7 +68,7 @@ static void wake(const struct attach_watch *w) {
 
 static void process_added(void *arg, const struct watched_process *p) {
     struct attach_watch *w = arg;
-    watched_list_add(w->list, p->pid, p->name, p->record);
+    watched_list_add(w->list, p->pid, p->record);
     wake(w);
 }
 
@@ -162,14 +168,30 @@ static void print_waiting(struct attach_watch *w) {
     if (last == NULL) {
         snprintf(text, sizeof text, "waiting for %s, Ctrl-C ends", names);
     } else if (none) {
-        snprintf(text, sizeof text, "%.64s[%d] ended; waiting for %s, Ctrl-C ends", last->name,
+        snprintf(text, sizeof text, "%.64s[%d] ended; waiting for %s, Ctrl-C ends", last->options.app_name,
                  (int)last->pid, names);
     } else {
-        snprintf(text, sizeof text, "attached to %.64s[%d]", last->name, (int)last->pid);
+        snprintf(text, sizeof text, "attached to %.64s[%d]", last->options.app_name, (int)last->pid);
     }
     if (!w->options->run.quiet) {
         message_print(MESSAGE_DIM, &(struct message_part){text, NULL}, 1);
     }
+}
+
+/* No process of a group is watched. The command for one process of it is not the one that the user wants. */
+static void say_none(const struct attach_watch *w, struct problem *why) {
+    const struct attach_options *o = w->options;
+    *why = w->first_skipped;
+    if (!attach_options_is_group(o) || geteuid() == 0) {
+        return;
+    }
+    const char *option = o->all ? "--all" : o->unit != NULL ? "--unit" : "--user";
+    error_set(why, "cannot attach to any of %u processes; the first: %.300s", w->skipped,
+              w->first_skipped.text);
+    error_try(why, "sudo %s attach %s%s%.200s", shell_own_command(), option, o->all ? "" : " ",
+              o->all            ? ""
+              : o->unit != NULL ? o->unit
+                                : o->user);
 }
 
 /* Some of a rule's processes are not watched. None is: why the first is not. */
@@ -182,7 +204,7 @@ static int sum_up_start(struct attach_watch *w, struct problem *why) {
         message_print(MESSAGE_WARNING, &(struct message_part){text, NULL}, 1);
     }
     if (watched == 0 && w->skipped > 0) {
-        *why = w->first_skipped;
+        say_none(w, why);
         return -1;
     }
     if (watched == 0 && w->options->wait) {

@@ -7,8 +7,7 @@
 #include "os/os.h"
 #include "record/uuid.h"
 
-struct watched_entry *watched_list_add(struct watched_list *l, pid_t pid, const char *name,
-                                       const struct hd_record *record) {
+struct watched_entry *watched_list_add(struct watched_list *l, pid_t pid, const struct hd_record *record) {
     uint32_t n = atomic_load(&l->count);
     if (n == WATCHED_MAX) {
         atomic_fetch_add(&l->more, 1);
@@ -18,7 +17,6 @@ struct watched_entry *watched_list_add(struct watched_list *l, pid_t pid, const 
     e->pid = pid;
     e->options = record->options;
     e->since_ns = hd_os_now_ns();
-    snprintf(e->name, sizeof e->name, "%s", name);
     hd_uuid_text(record->options.session, e->session);
     watched_list_update(e, record);
     atomic_store(&l->count, n + 1);

@@ -21,7 +21,6 @@
 struct watched_entry {
     /* set once, before the list counts the entry */
     pid_t pid;
-    char name[64];                    /* "redis-server" */
     char session[37];                 /* the reports of the process have it */
     struct hd_record_options options; /* the spool, and the start */
     uint64_t since_ns;                /* the watch began */
@@ -53,8 +52,7 @@ struct watched_list {
 };
 
 /* A new entry, which the list counts from now on; NULL: it is full. */
-struct watched_entry *watched_list_add(struct watched_list *l, pid_t pid, const char *name,
-                                       const struct hd_record *record);
+struct watched_entry *watched_list_add(struct watched_list *l, pid_t pid, const struct hd_record *record);
 /* The entry of a process that is watched; NULL: none. */
 struct watched_entry *watched_list_find(struct watched_list *l, pid_t pid);
 /* Copies the latest values. */

@@ -27,6 +27,7 @@ static const struct command_option doctor_options[] = {
      .to = offsetof(struct options, json),
      .help = "a JSON array of {check, status, detail, fix}"},
     {.name = "unit",
+     .letter = 'u',
      .kind = OPTION_TEXT,
      .to = offsetof(struct options, unit),
      .value = "NAME",

@@ -27,6 +27,7 @@ static const struct command_option agent_options[] = {
      TO(check),
      .help = "print what the rules say of each process, and end"},
     {.name = "threshold",
+     .letter = 't',
      .kind = OPTION_DURATION,
      TO(threshold),
      .value = "TIME",
@@ -80,7 +81,9 @@ static const struct command_option agent_options[] = {
      TO(hook),
      .value = "NAME",
      .rare = true,
-     .help = "use this way to see waits"},
+     .words = "fentry|switches|counter|records|looks",
+     .help = "how the kernel reports waits (the best that is allowed)",
+     .more = "hangdog doctor lists what is allowed here, best first."},
     {0},
 };
 
@@ -112,6 +115,8 @@ const struct command command_agent = {
                    "RUNTIME_DIRECTORY\tthe folder of the socket: systemd sets it\n"
                    "NOTIFY_SOCKET\twhere the agent says that it is ready\n",
     .no_spool = true,
+    .instead = {{.option = "unit", .command = "hangdog attach --unit"},
+                {.option = "user", .command = "hangdog attach --user"}},
     .options = agent_options,
     .run = cmd_agent,
 };

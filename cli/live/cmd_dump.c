@@ -70,6 +70,8 @@ const struct command command_dump = {
     .environment = "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n",
     .no_spool = true,
     .deep = true,
+    .instead = {{.option = "unit", .command = "hangdog attach --unit"},
+                {.option = "all", .command = "hangdog dump --all-frames"}},
     .operand = COMPLETE_PROCESS,
     .options = dump_options,
     .run = cmd_dump,

@@ -71,6 +71,8 @@ const struct command command_top = {
     .environment = "DEBUGINFOD_URLS\tservers of debug information, for functions and lines\n",
     .no_spool = true,
     .deep = true,
+    .instead = {{.option = "unit", .command = "hangdog attach --unit"},
+                {.option = "all", .command = "hangdog top"}},
     .operand = COMPLETE_PROCESS,
     .options = top_options,
     .run = cmd_top,
@@ -201,6 +203,7 @@ static int cmd_top(int argc, char **argv) {
     if (pid <= 0 || live_process_open(pid, &top_command, &process, &why) != 0) {
         return error_print(&why);
     }
+    live_process_app(&process, process.name, sizeof process.name); /* as attach and the agent name it */
     memory_keep_to_room();
     hd_os_clock_init();
     top_look_start(&look, &process);

@@ -4,6 +4,7 @@
  */
 #include "cli/live/process.h"
 
+#include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/script_argument.h"
+#include "base/text.h"
 #include "base/types.h"
 #include "cli/base/path.h"
 #include "cli/base/proc.h"
@@ -43,6 +46,34 @@ void live_process_name(int pid, char *name, size_t size) {
     const char *base = base_name(path);
     bool longer = comm[0] == '\0' || (strlen(comm) == 15 && strncmp(base, comm, 15) == 0);
     snprintf(name, size, "%.63s", longer ? base : comm);
+}
+
+/* Cuts the first word of a command line to the base name of a program: "nginx" of "nginx: master". A process
+ * may write anything there. */
+static bool name_word(const char *word, char *name, size_t size) {
+    size_t n = 0;
+    hd_text_base_name(name, size, word);
+    while (isalnum((unsigned char)name[n]) || (name[n] != '\0' && strchr("._+-", name[n]) != NULL)) {
+        n++;
+    }
+    name[n] = '\0';
+    return n != 0 && name[0] != '.';
+}
+
+void live_process_app(const struct live_process *p, char *name, size_t size) {
+    char text[1024], *argv[16] = {NULL};
+    long n = hd_proc_read(p->proc_fd, "cmdline", text, sizeof text);
+    char *at = text, *end = text + (n > 0 ? n : 0);
+    for (unsigned i = 0; i + 1 < sizeof argv / sizeof argv[0] && at < end; i++) {
+        argv[i] = at;
+        at += strnlen(at, (size_t)(end - at)) + 1;
+    }
+    const char *script = argv[0] != NULL ? hd_script_argument(argv) : NULL;
+    bool named = (script != NULL && name_word(script, name, size)) ||
+                 (argv[0] != NULL && name_word(argv[0], name, size));
+    if (!named && !name_word(p->executable, name, size)) {
+        snprintf(name, size, "%d", p->pid);
+    }
 }
 
 /* ---- why it cannot be read ------------------------------------------------------------------ */

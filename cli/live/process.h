@@ -39,6 +39,10 @@ bool live_process_lives(const struct live_process *p);
 /* "redis-server": the process's name for a person, from its `comm` and its program's file. */
 void live_process_name(int pid, char *name, size_t size);
 
+/* "server.js": the program's name in reports. That of the script that it runs, else its first word's, else
+ * its file's. */
+void live_process_app(const struct live_process *p, char *name, size_t size);
+
 /* Its number. 0: none, or several, and why. */
 int process_find(const char *text, const struct live_command *command, struct problem *why);
 

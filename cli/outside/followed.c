@@ -73,6 +73,7 @@ static bool follow(struct outside_thread *t, const struct hd_hook_thread *seen) 
         return false;
     }
     t->followed = f;
+    t->process->followed++;
     f->earlier_ns = seen->earlier_ns;
     f->at_least = !seen->known;
     f->begun_ns = f->looked_ns = hd_os_now_ns();
@@ -90,6 +91,7 @@ static void unfollow(struct outside_thread *t) {
     sampled_close(t->followed->sampled);
     free(t->followed);
     t->followed = NULL;
+    t->process->followed--;
 }
 
 /* ---- messages --------------------------------------------------------------------------------- */

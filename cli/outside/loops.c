@@ -59,6 +59,29 @@ static void take(struct outside_thread *t) {
     }
 }
 
+/* ---- the work on waits -------------------------------------------------------------------------- */
+
+/* Of one CPU, and at most at once: for all programs of a user, and half of that for one program. */
+#define USER_PARTS 10u
+#define PROCESS_PARTS 20u
+#define USER_NS (500 * HD_NS_PER_MS)
+#define PROCESS_NS (250 * HD_NS_PER_MS)
+
+static bool may_work(struct outside_process *p) {
+    uint64_t now_ns = hd_os_now_ns();
+    struct outside_user *user = outside_user_find(p->watcher->users, p->shown.uid);
+    bool user_may = user == NULL || outside_share_is_left(&user->share, now_ns, USER_PARTS, USER_NS);
+    return outside_share_is_left(&p->share, now_ns, PROCESS_PARTS, PROCESS_NS) && user_may;
+}
+
+static void has_worked(struct outside_process *p, uint64_t cpu_ns) {
+    struct outside_user *user = outside_user_find(p->watcher->users, p->shown.uid);
+    p->share.spent_ns += cpu_ns;
+    if (user != NULL) {
+        user->share.spent_ns += cpu_ns;
+    }
+}
+
 static struct outside_source source_of(const struct outside_thread *t) {
     const struct watcher *w = t->process->watcher;
     return (struct outside_source){
@@ -70,12 +93,21 @@ void loops_sight(struct outside_thread *t, const struct hd_hook_sight *sight) {
     if (t->recogniser == NULL) {
         t->recogniser = outside_recogniser_create(t->process->shown.record->options.loop);
     }
+    bool first = t->sights == 0;
     t->sights += t->sights < 2;
-    if (t->recogniser != NULL) {
-        outside_reads_no_more(t->process->watcher);
-        outside_sight(t->recogniser, &source, sight);
-        take(t);
+    if (t->recogniser == NULL) {
+        return;
     }
+    outside_reads_no_more(t->process->watcher);
+    /* The first wait of each thread is read at once: without it a thread that waits seems to hang. */
+    if (!first && !may_work(t->process)) {
+        outside_sight_later(t->recogniser, &source, sight);
+        return;
+    }
+    uint64_t cpu_ns = hd_os_thread_cpu_ns();
+    outside_sight(t->recogniser, &source, sight);
+    take(t);
+    has_worked(t->process, first ? 0 : hd_os_thread_cpu_ns() - cpu_ns);
 }
 
 void loops_look(struct outside_thread *t, uint64_t now_ns) {
@@ -85,7 +117,7 @@ void loops_look(struct outside_thread *t, uint64_t now_ns) {
         return;
     }
     source.way->read(source.hook, t->tid, &seen);
-    if (outside_sums_due(t->recogniser, &seen, now_ns)) {
+    if (outside_sums_due(t->recogniser, &seen, now_ns) && may_work(t->process)) {
         outside_reads_no_more(t->process->watcher);
         outside_sums(t->recogniser, &source, &seen, now_ns);
         take(t);

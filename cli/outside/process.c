@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/outside/process.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/script_argument.h"
-#include "base/text.h"
 #include "cli/outside/followed.h"
 #include "cli/outside/go_program.h"
 #include "cli/outside/loops.h"
@@ -33,35 +30,6 @@ static const struct live_command command = {"attach", "attach to"};
 
 /* ---- its begin -------------------------------------------------------------------------------- */
 
-/* Cuts the first word of a command line to the base name of a program: "nginx" of "nginx: master". A process
- * may write anything there. */
-static bool name_word(const char *word, char *name, size_t size) {
-    size_t n = 0;
-    hd_text_base_name(name, size, word);
-    while (isalnum((unsigned char)name[n]) || (name[n] != '\0' && strchr("._+-", name[n]) != NULL)) {
-        n++;
-    }
-    name[n] = '\0';
-    return n != 0 && name[0] != '.';
-}
-
-/* Names the program by the script that it runs, else by its first word, else by its file. */
-static void name_app(const struct live_process *p, char *name, size_t size) {
-    char text[1024], *argv[16] = {NULL};
-    long n = hd_proc_read(p->proc_fd, "cmdline", text, sizeof text);
-    char *at = text, *end = text + (n > 0 ? n : 0);
-    for (unsigned i = 0; i + 1 < sizeof argv / sizeof argv[0] && at < end; i++) {
-        argv[i] = at;
-        at += strnlen(at, (size_t)(end - at)) + 1;
-    }
-    const char *script = argv[0] != NULL ? hd_script_argument(argv) : NULL;
-    bool named = (script != NULL && name_word(script, name, size)) ||
-                 (argv[0] != NULL && name_word(argv[0], name, size));
-    if (!named && !name_word(p->executable, name, size)) {
-        snprintf(name, size, "%d", p->pid);
-    }
-}
-
 static bool fill_options(struct outside_process *p) {
     const struct watcher_options *from = &p->watcher->options;
     struct hd_record_options *o = &p->shown.record->options;
@@ -73,7 +41,7 @@ static bool fill_options(struct outside_process *p) {
     snprintf(o->hook, sizeof o->hook, "%s", p->watcher->way->name);
     snprintf(o->turns, sizeof o->turns, "%s", reporting_turns(p->watcher->way));
     if (!o->app_named) {
-        name_app(&p->live, o->app_name, sizeof o->app_name);
+        live_process_app(&p->live, o->app_name, sizeof o->app_name);
     }
     outside_origin(p->live.pid, !o->without_paths, &o->origin);
     p->shown.app = o->app_name;
@@ -233,6 +201,9 @@ uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns, bool a
         }
     }
     reporting_update(p);
+    if (all) {
+        reporting_close(p, false);
+    }
     return next_ns;
 }
 

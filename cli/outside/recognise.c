@@ -242,17 +242,47 @@ static uint64_t object_of(const struct outside_recogniser *r, const struct hd_ho
 
 /* ---- what the watcher calls --------------------------------------------------------------------- */
 
-void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
-                   const struct hd_hook_sight *sight) {
+/* NULL: the sight says nothing about a loop. */
+static struct known_wait *kind_of(struct outside_recogniser *r, const struct outside_source *s,
+                                  const struct hd_hook_sight *sight) {
     struct known_wait *known = kind_at(r, sight->kind);
-    struct hd_judge j;
     if (known == NULL || !outside_wait_is_known(sight->nr)) {
-        return;
+        return NULL;
     }
     if (r->kinds == 1) {
         char name[16];
         hd_thread_name(s->process->proc_fd, thread_of(s), name, sizeof name);
         r->pool = strcmp(name, POOL) == 0;
+    }
+    return known;
+}
+
+static void store_kind(struct outside_recogniser *r, struct known_wait *known,
+                       const struct hd_hook_sight *sight, uint64_t object) {
+    *known = (struct known_wait){.used = true,
+                                 .pending = true,
+                                 .blocks = sight->blocks,
+                                 .nr = sight->nr,
+                                 .pc = sight->regs.pc,
+                                 .sp = sight->regs.sp,
+                                 .object = object};
+    r->sight_ns = hd_os_now_ns();
+}
+
+void outside_sight_later(struct outside_recogniser *r, const struct outside_source *s,
+                         const struct hd_hook_sight *sight) {
+    struct known_wait *known = kind_of(r, s, sight);
+    if (known != NULL) {
+        store_kind(r, known, sight, object_of(r, sight));
+    }
+}
+
+void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
+                   const struct hd_hook_sight *sight) {
+    struct known_wait *known = kind_of(r, s, sight);
+    struct hd_judge j;
+    if (known == NULL) {
+        return;
     }
     struct outside_wait w = {.process = s->process,
                              .tid = s->tid,
@@ -268,13 +298,7 @@ void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
         known->used = false;
         count_waits(r, s, &j);
     }
-    *known = (struct known_wait){.used = true,
-                                 .blocks = sight->blocks,
-                                 .nr = sight->nr,
-                                 .pc = sight->regs.pc,
-                                 .sp = sight->regs.sp,
-                                 .object = object};
-    r->sight_ns = hd_os_now_ns();
+    store_kind(r, known, sight, object);
     known->pending = !resolve(s, &j, &w, known);
     (void)hd_judge_by_option(&j);
     give_verdicts(r, s, &j);

@@ -30,6 +30,9 @@ void outside_recogniser_destroy(struct outside_recogniser *r); /* NULL is allowe
  * on each kind. Closes the files of hd_capture_process_open: open the process again for the next capture. */
 void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
                    const struct hd_hook_sight *sight);
+/* The same without the reading: outside_sums reads the wait when the thread is in it again. */
+void outside_sight_later(struct outside_recogniser *r, const struct outside_source *s,
+                         const struct hd_hook_sight *sight);
 
 /* True: outside_sums has work. `state`: the hook's view of the thread. */
 bool outside_sums_due(const struct outside_recogniser *r, const struct hd_hook_thread *state,

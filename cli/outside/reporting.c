@@ -191,6 +191,10 @@ int reporting_open(struct outside_process *p) {
     return rc;
 }
 
+bool reporting_has_turn(const struct outside_process *p) {
+    return p->reporting != NULL && !hd_turns_is_empty(&p->reporting->worker->turns);
+}
+
 static bool is_idle(const struct outside_reporting *r) {
     return hd_turns_is_empty(&r->worker->turns) && r->worker->publisher.deferred.count == 0 &&
            hd_os_now_ns() - r->used_ns > IDLE_NS;

@@ -12,6 +12,8 @@
 
 /* Gives the process a worker, unless it has one. 0 or a negative errno value. */
 int reporting_open(struct outside_process *p);
+/* True: the worker has a turn that has not ended, or is not reported yet. */
+bool reporting_has_turn(const struct outside_process *p);
 /* Frees the worker if it has nothing to do. `at_once`: frees it always. */
 void reporting_close(struct outside_process *p, bool at_once);
 /* The process has ended, or runs another program. Frees all that is left. */

@@ -26,10 +26,8 @@ struct outside_thread *outside_thread_of(const struct watcher *w, pid_t tid) {
  * to others of the same user. */
 static bool fits(const struct outside_process *p) {
     const struct watcher *w = p->watcher;
-    unsigned taken = p->thread_count / 4;
-    for (const struct outside_process *q = w->processes; q != NULL; q = q->next) {
-        taken += q->shown.uid == p->shown.uid ? q->thread_count : 0;
-    }
+    const struct outside_user *user = outside_user_find(w->users, p->shown.uid);
+    unsigned taken = p->thread_count / 4 + (user != NULL ? user->threads : 0);
     return taken < w->way->free_places(w->hook);
 }
 
@@ -47,7 +45,13 @@ int outside_thread_add(struct outside_process *p, pid_t tid) {
         return -ENOSPC;
     }
     t = calloc(1, sizeof *t);
-    int rc = t != NULL ? w->way->watch(w->hook, p->live.pid, tid) : -ENOMEM;
+    int rc = t != NULL && outside_user_enter(&w->users, p->shown.uid) ? 0 : -ENOMEM;
+    if (rc == 0) {
+        rc = w->way->watch(w->hook, p->live.pid, tid);
+        if (rc != 0) {
+            outside_user_leave(&w->users, p->shown.uid);
+        }
+    }
     if (rc != 0) {
         free(t);
         return rc;
@@ -71,6 +75,7 @@ static void take_out(struct outside_thread *t) {
     *at = t->next;
     t->process->thread_count--;
     t->process->watcher->threads--;
+    outside_user_leave(&t->process->watcher->users, t->process->shown.uid);
 }
 
 void outside_thread_remove(struct outside_thread *t) {

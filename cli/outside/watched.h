@@ -7,6 +7,7 @@
 #define CLI_OUTSIDE_WATCHED_H
 
 #include "cli/live/process.h"
+#include "cli/outside/users.h"
 #include "cli/outside/watcher_options.h"
 
 struct outside_followed;   /* followed.c */
@@ -47,11 +48,13 @@ struct outside_process {
     struct live_process live;
     struct outside_thread *threads;
     unsigned thread_count;
-    struct outside_kept *kept; /* of reporting.c; NULL: nothing yet */
-    bool own_record;           /* the record is in memory of its own */
-    uint64_t program;          /* of the program that the process runs; another one after an exec */
-    uint64_t added_ns;         /* when the watch began */
-    bool unwatched_said;       /* the note about threads without a place */
+    unsigned followed;          /* threads whose turn is followed */
+    struct outside_share share; /* of the work on its waits */
+    struct outside_kept *kept;  /* of reporting.c; NULL: nothing yet */
+    bool own_record;            /* the record is in memory of its own */
+    uint64_t program;           /* of the program that the process runs; another one after an exec */
+    uint64_t added_ns;          /* when the watch began */
+    bool unwatched_said;        /* the note about threads without a place */
     bool young; /* the program had just started then: its first wait ends its launch, and no hang */
 };
 
@@ -65,6 +68,7 @@ struct watcher {
     struct hd_hook *hook;
     struct outside_stacks *stacks;
     struct outside_process *processes;
+    struct outside_user *users;
     unsigned count, records_used;
     struct outside_thread *bucket[OUTSIDE_BUCKETS];
     struct outside_process *reads; /* reads.h; NULL: none */

@@ -12,6 +12,7 @@
 #include "cli/outside/loops.h"
 #include "cli/outside/process.h"
 #include "cli/outside/recognise_stacks.h"
+#include "cli/outside/reporting.h"
 #include "cli/outside/threads.h"
 #include "os/os.h"
 
@@ -246,14 +247,23 @@ static void on_long_turn(void *arg, pid_t tid) {
     }
 }
 
+static uint64_t scan_every_ns(const struct watcher *w) {
+    uint64_t half_ns = w->options.settings.threshold_ns / 2;
+    return half_ns < MANY_NS ? half_ns : MANY_NS;
+}
+
 /* The hook finds long turns among many threads: each of them must be seen well before it becomes a hang. */
 static void find_long_turns(struct watcher *w, uint64_t now_ns) {
     const struct hd_record_options *o = &w->options.settings;
-    uint64_t every_ns = o->threshold_ns / 2 < MANY_NS ? o->threshold_ns / 2 : MANY_NS;
-    if (outside_has_many(w) && now_ns >= w->scanned_ns + every_ns) {
+    if (outside_has_many(w) && now_ns >= w->scanned_ns + scan_every_ns(w)) {
         w->scanned_ns = now_ns;
         w->way->long_turns(w->hook, now_ns - FOLLOWED_INTERVALS * o->interval_ns, on_long_turn, w);
     }
+}
+
+/* True: a turn of the process needs each look. Between turns its worker waits for the next one. */
+static bool has_turn(const struct outside_process *p) {
+    return p->followed != 0 || reporting_has_turn(p);
 }
 
 /* Looks at the processes that need it, or at all. */
@@ -264,10 +274,10 @@ static void look_at_processes(struct watcher *w, uint64_t now_ns, bool all) {
         next = p->next;
         working_for(w->options.now, p->live.pid, p->live.uid);
         bool late = p->replaced && now_ns < p->added_ns + REPLACE_NS;
-        if (!p->replaced && (all || p->reporting != NULL || p->thread_ended)) {
+        if (!p->replaced && (all || has_turn(p) || p->thread_ended)) {
             look(p, all);
         }
-        w->busy |= p->reporting != NULL || late;
+        w->busy |= has_turn(p) || late;
         if (p->replaced && !late) { /* the exec may be that of a later process with its number */
             p->ended |= !live_process_lives(&p->live);
         }
@@ -279,10 +289,18 @@ static void look_at_processes(struct watcher *w, uint64_t now_ns, bool all) {
     }
 }
 
+/* Most of the cost of many idle threads is in the wake-ups. So the watcher rests until the next scan, if its
+ * hook wakes it and no turn is followed. */
+static void limit_rest(struct watcher *w, uint64_t now_ns) {
+    bool rests = outside_has_many(w) && !w->busy && watcher_descriptor(w) >= 0;
+    uint64_t until_ns = rests ? w->scanned_ns + scan_every_ns(w) : now_ns + w->options.settings.interval_ns;
+    w->next_ns = until_ns < w->next_ns ? until_ns : w->next_ns;
+}
+
 void watcher_step(struct watcher *w) {
     uint64_t now_ns = hd_os_now_ns();
     w->way->step(w->hook, now_ns);
-    w->next_ns = now_ns + w->options.settings.interval_ns;
+    w->next_ns = UINT64_MAX;
     find_long_turns(w, now_ns);
     bool all = !outside_has_many(w) || now_ns >= w->looked_ns + ALL_NS;
     if (all || w->busy) {
@@ -290,6 +308,7 @@ void watcher_step(struct watcher *w) {
         look_at_processes(w, now_ns, all);
     }
     check_one(w, now_ns);
+    limit_rest(w, now_ns);
     working_for(w->options.now, 0, 0);
     outside_stacks_rest(w->stacks, now_ns);
 }

@@ -218,7 +218,8 @@ static int cmd_list(int argc, char **argv) {
         return status;
     }
     if (operand != argc) {
-        return options_wrong_use(&command_list, "unexpected '%s'", argv[operand]);
+        return options_wrong_use(&command_list, "unexpected '%s'; did you mean '--app %s'?", argv[operand],
+                                 argv[operand]);
     }
     status = summaries_read(&command_list, &o.read, &s);
     if (status != 0) {

@@ -319,7 +319,8 @@ static int cmd_stats(int argc, char **argv) {
         return status;
     }
     if (operand != argc) {
-        return options_wrong_use(&command_stats, "unexpected '%s'", argv[operand]);
+        return options_wrong_use(&command_stats, "unexpected '%s'; did you mean '--app %s'?", argv[operand],
+                                 argv[operand]);
     }
     const struct stats_by *by = stats_by_find(o.by);
     status = summaries_read(&command_stats, &o.read, &s);

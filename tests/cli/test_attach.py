@@ -281,6 +281,31 @@ class Attach(unittest.TestCase):
             self.assertIn(words, done.stderr)
             self.assertTrue(done.stderr.startswith("hangdog: "), done.stderr)
 
+    def test_itself_is_refused(self):
+        done = subprocess.run(["/bin/sh", "-c", 'exec "$0" attach $$', HANGDOG], capture_output=True, text=True, cwd=self.folder,
+                              env=environment({"HOME": self.folder}), timeout=PATIENCE, check=False)
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertRegex(done.stderr, r"^hangdog: cannot attach to process \d+: it is this command itself; name another process\n$")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root becomes another user")
+    def test_a_group_without_rights_names_the_command_for_the_group(self):
+        os.chmod(self.folder, 0o777)
+        for words in (["--all"], ["--user", "root"]):
+            done = subprocess.run([HANGDOG, "attach", *words], user=4242, group=4242, extra_groups=[], capture_output=True, text=True,
+                                  cwd=self.folder, env=environment({"HOME": self.folder}), timeout=PATIENCE, check=False)
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertRegex(done.stderr, r"^hangdog: cannot attach to any of \d+ processes; the first: cannot attach to process \d+: it needs root "
+                             r"or the same user; try: sudo \S*hangdog attach %s\n$" % " ".join(words))
+
+    def test_top_has_the_same_name(self):
+        server = self.server("own-name.py")
+        attached = self.attach(server.pid)
+        self.until_hang(server)
+        top = subprocess.run([HANGDOG, "top", "--once", "--interval", "100ms", str(server.pid)], capture_output=True, text=True,
+                             env=environment({"HOME": self.folder}), timeout=PATIENCE, check=True).stdout
+        self.assertTrue(top.startswith("own-name.py[%d]  up " % server.pid), top)
+        self.assertIn("own-name.py[%d]" % server.pid, "".join(self.finish(attached)[:2]))
+
     @unittest.skipIf(shutil.which("objcopy") is None, "no objcopy: scripts/install-dependencies build")
     def test_a_program_of_go_is_refused(self):
         program = os.path.join(self.folder, "server")

@@ -139,7 +139,13 @@ class Usage(Command):
             (["list", "--spool", ""], ["--spool '': want DIR"]),
             (["show", "--spool=", "latest"], ["--spool '': want DIR"]),
             (["run", "--on-hang", "", "true"], ["--on-hang '': want COMMAND"]),
-            (["list", "x"], ["unexpected 'x'"]),
+            (["list", "x"], ["unexpected 'x'; did you mean '--app x'?"]),
+            (["stats", "x"], ["unexpected 'x'; did you mean '--app x'?"]),
+            (["top", "--unit=x"], ["unknown option '--unit'; did you mean 'hangdog attach --unit'?"]),
+            (["agent", "--user", "x"], ["unknown option '--user'; did you mean 'hangdog attach --user'?"]),
+            (["agent", "-t", "9"], ["--threshold '9': want 10ms to 1h, as 2s"]),
+            (["agent", "--hook", "none"], ["--hook 'none': want one of"]),
+            (["doctor", "-u", ""], ["--unit '': want NAME"]),
             (["run"], ["which program?"]),
             (["run", "--name", "a/b", "true"], ["--name 'a/b': want 1 to 255 bytes without a slash"]),
             (["run", "--name", "..", "true"], ["--name '..'"]),
@@ -176,10 +182,10 @@ class Usage(Command):
     def test_on_a_terminal_the_command_that_helps_has_a_line_of_its_own(self):
         need_terminal()
         main, terminal = pty.openpty()
-        subprocess.run([HANGDOG, "list", "x"], stderr=terminal, check=False, timeout=60)
+        subprocess.run([HANGDOG, "help", "run", "x"], stderr=terminal, check=False, timeout=60)
         os.close(terminal)
         self.assertRegex(os.read(main, 4096).decode(),
-                         r"\Ahangdog: unexpected 'x'\r\n  try: [^\n]*hangdog list --help\r\n\Z")
+                         r"\Ahangdog: unexpected 'x'\r\n  try: [^\n]*hangdog --help\r\n\Z")
         os.close(main)
 
     def test_colour(self):

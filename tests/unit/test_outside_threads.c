@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The places of threads: what one user's programs may have of them. The hook is the test's own, and the
- * threads are those of this process.
+ * What one user's programs may have of the watcher: places for threads, and time for new waits. The hook is
+ * the test's own, and the threads are those of this process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define print_error cmocka_print_error /* cli/base/error.h has another one */
 #include <cmocka.h>
 #undef print_error
 
+#include "cli/outside/loops.h"
+#include "cli/outside/recognise_stacks.h"
 #include "cli/outside/threads.h"
 #include "os/os.h"
 
@@ -43,8 +46,21 @@ static uint32_t free_places(const struct hd_hook *h) {
     return PLACES - h->taken;
 }
 
-static const struct hd_hook_way way = {
-    .name = "test", .watch = watch, .unwatch = unwatch, .free_places = free_places};
+static void judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait_verdict verdict) {
+    (void)h, (void)tid, (void)kind, (void)verdict;
+}
+
+static void times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_wait_times *out) {
+    (void)h, (void)tid, (void)kind;
+    *out = (struct hd_wait_times){.waits = 0};
+}
+
+static const struct hd_hook_way way = {.name = "test",
+                                       .watch = watch,
+                                       .unwatch = unwatch,
+                                       .judge = judge,
+                                       .times = times,
+                                       .free_places = free_places};
 static struct watcher watcher;
 static struct outside_process process[PROCESSES];
 static unsigned notes;
@@ -74,6 +90,7 @@ static int tear_down(void **state) {
             outside_thread_remove(process[i].threads);
         }
     }
+    assert_null(watcher.users); /* the counts are those of the threads */
     return 0;
 }
 
@@ -145,11 +162,78 @@ static void only_missing_room_is_said_and_once(void **state) {
     assert_int_equal(notes, 1);
 }
 
+/* ---- time for new waits ------------------------------------------------------------------------- */
+
+static struct hd_record record;
+
+static void open_own(struct outside_process *p, uid_t uid) {
+    static const struct live_command command = {"attach", "attach"};
+    struct problem why;
+    assert_int_equal(live_process_open(getpid(), &command, &p->live, &why), 0);
+    p->shown.record = &record;
+    p->shown.uid = uid;
+    assert_int_equal(outside_thread_add(p, (pid_t)(getpid() + (p - process))), 0);
+}
+
+/* A wait of a new kind, with a stack. True: the watcher has worked on it now. */
+static bool wait_anew(const struct outside_process *p) {
+    static uint64_t count;
+    count++;
+    const uint8_t stack[512] = {1};
+    const struct hd_hook_sight sight = {.nr = SYS_epoll_wait,
+                                        .blocks = true,
+                                        .args = {count},
+                                        .regs = {.pc = (uint64_t)(uintptr_t)&wait_anew, .sp = 4096 * count},
+                                        .stack = stack,
+                                        .stack_addr = 4096 * count,
+                                        .stack_bytes = sizeof stack};
+    uint64_t before_ns = p->share.spent_ns;
+    loops_sight(p->threads, &sight);
+    return p->share.spent_ns > before_ns;
+}
+
+static void new_waits_without_end_leave_time_to_others(void **state) {
+    struct outside_process *hostile = &process[0], *same_user = &process[1], *other = &process[2];
+    const uint64_t much_ns = 3600 * HD_NS_PER_S;
+    (void)state;
+    watcher.stacks = outside_stacks_create();
+    open_own(hostile, 1000);
+    open_own(same_user, 1000);
+    open_own(other, 1001);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_false(wait_anew(&process[i])); /* the first wait of a thread is read, and does not count */
+    }
+    assert_true(wait_anew(hostile));
+    hostile->share.spent_ns += much_ns;
+    assert_false(wait_anew(hostile));
+    assert_true(wait_anew(same_user));
+    outside_user_find(watcher.users, 1000)->share.spent_ns += much_ns;
+    assert_false(wait_anew(same_user));
+    assert_true(wait_anew(other));
+    for (unsigned i = 0; i < 3; i++) {
+        outside_thread_remove(process[i].threads);
+        live_process_close(&process[i].live);
+    }
+    outside_stacks_destroy(watcher.stacks);
+}
+
+static void a_share_is_paid_back(void **state) {
+    struct outside_share share = {.spent_ns = 1000, .updated_ns = 1};
+    (void)state;
+    assert_false(outside_share_is_left(&share, 1, 20, 1000));
+    assert_true(outside_share_is_left(&share, 21, 20, 1000));
+    assert_int_equal(share.spent_ns, 999);
+    assert_true(outside_share_is_left(&share, 1000000, 20, 1));
+    assert_int_equal(share.spent_ns, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_user_has_at_most_half, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_process_leaves_some_to_its_users_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_missing_room_is_said_and_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(new_waits_without_end_leave_time_to_others, set_up, tear_down),
+        cmocka_unit_test(a_share_is_paid_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,6 +278,20 @@ static void a_wait_that_was_over_is_read_when_the_thread_waits_again(void **stat
     leave(pid);
 }
 
+/* The program has had its share of the watcher's time. */
+static void a_sight_is_read_later_when_the_thread_waits_again(void **state) {
+    (void)state;
+    pid_t pid = child_start(child_with_a_loop, pipes, 2);
+    watch(pid, "");
+    struct hd_hook_sight loop = sight_of(0, 0);
+    outside_sight_later(recogniser, &source, &loop);
+    assert_int_equal(hook.verdict[0], HD_WAIT_UNKNOWN);
+    assert_true(outside_sums_due(recogniser, &(struct hd_hook_thread){.known = true}, hd_os_now_ns()));
+    sum(false);
+    assert_int_equal(hook.verdict[0], HD_WAIT_IDLE);
+    leave(pid);
+}
+
 static void a_thread_of_a_pool_is_parked_while_another_serves_the_loop(void **state) {
     (void)state;
     pid_t pid = child_start(child_with_a_pool, pipes, 2);
@@ -353,6 +367,7 @@ int main(void) {
         cmocka_unit_test_setup(a_child_that_only_reads_a_pipe_has_no_loop, start),
         cmocka_unit_test_setup(the_option_decides_in_place_of_the_rule, start),
         cmocka_unit_test_setup(a_wait_that_was_over_is_read_when_the_thread_waits_again, start),
+        cmocka_unit_test_setup(a_sight_is_read_later_when_the_thread_waits_again, start),
         cmocka_unit_test_setup(a_thread_of_a_pool_is_parked_while_another_serves_the_loop, start),
         cmocka_unit_test_setup(hostile_arguments_are_no_wait, start),
         cmocka_unit_test(the_kernels_tables_show_sockets_that_listen),
