@@ -21,7 +21,6 @@
 #include "cli/reporter/json_file.h"
 #include "cli/reporter/reporter_process.h"
 #include "os/os.h"
-#include "outside/linux/perf_proof.h"
 
 struct attach {
     struct attach_options options;
@@ -55,18 +54,13 @@ static bool end_requested(void *arg) {
     return again;
 }
 
-/* True: a hang that runs on a CPU is not seen. */
-static bool is_blind(const struct hd_hook_way *way) {
-    return strcmp(way->name, "looks") == 0 || (strcmp(way->name, "records") == 0 && hd_perf_proof_try() != 0);
-}
-
 /* How exact the watch is, and a command that allows a better one. True: it is as good as root's. */
 static bool judge_way(struct watched_list *l, const struct hd_hook_way *way, const char *first) {
     bool root = geteuid() == 0;
-    l->blind = is_blind(way);
+    l->blind = strcmp(way->name, "looks") == 0; /* to hangs that run on a CPU */
     snprintf(l->better, sizeof l->better, root ? "%s doctor" : "sudo %s attach %.100s", shell_own_command(),
              first != NULL ? first : "...");
-    return !l->blind && (root ? way->turns != HD_TURNS_POLLED : way->turns == HD_TURNS_EXACT);
+    return root ? way->turns != HD_TURNS_POLLED : way->turns == HD_TURNS_EXACT;
 }
 
 /* On a terminal: what is watched, and how to end. */

@@ -86,8 +86,7 @@ class States(unittest.TestCase):
         self.assertEqual([], watcher.reports("hang"))
 
     def test_a_hang_that_sleeps_and_then_computes_is_one(self):
-        """A machine without breakpoints has no `counter`, and its `records` see the sleep only."""
-        breakpoints = False
+        """A machine without breakpoints has neither `counter` nor `records`."""
         for hook in ("counter", "records", "switches", "fentry"):
             with self.subTest(hook):
                 try:
@@ -96,14 +95,11 @@ class States(unittest.TestCase):
                     if "cannot watch a program that runs" not in str(error):
                         raise
                     continue
-                breakpoints |= hook == "counter"
-                self.assertEqual(hook == "records" and not breakpoints, "not seen here" in watcher.text.replace("\n ", ""), watcher.text)
                 watcher.wait_for("watching the loop of states.py[%d]" % program.pid)
                 program.go()
                 watcher.process.wait(60)
                 report = self.only_hang(watcher, program.pid, "hang")
-                least = 0.7 if hook == "records" and not breakpoints else 1.4
-                self.assertGreater(report["duration_ns"] + report.get("start_uncertain_ns", 0), least * SECOND_NS)
+                self.assertGreater(report["duration_ns"] + report.get("start_uncertain_ns", 0), 1.4 * SECOND_NS)
 
     def test_no_call_of_the_host_is_hooked_for_a_main_thread_that_waits(self):
         """By `switches`: the main thread joins the loop's thread. It is suspect for as long as a loop needs to be seen."""

@@ -25,7 +25,6 @@
 #include "child.h"
 #include "os/os.h"
 #include "outside/hook.h"
-#include "outside/linux/perf_proof.h"
 
 #define MS HD_NS_PER_MS
 #define ARMED_NS (100 * MS) /* after this time in a turn a look proves it */
@@ -313,14 +312,13 @@ static void a_counter_sees_turns(void **state) {
 static void records_know_the_start_and_the_end(void **state) {
     (void)state;
     static const char works[] = {SLEEP, RUN, NESTED};
-    for (unsigned i = 0; i < (hd_perf_proof_try() == 0 ? sizeof works : 1); i++) {
+    for (unsigned i = 0; i < sizeof works; i++) {
         if (!watch_turn("records", works[i])) {
             skip();
         }
         expect_turn();
-        /* without breakpoints only a block soon after the wake has an exact start */
-        assert_true(seen.turn.earlier_ns == 0 || hd_perf_proof_try() != 0);
-        assert_true(seen.turn.earlier_ns != 0 || seen.turn.start_ns <= truth->start_ns);
+        assert_int_equal(seen.turn.earlier_ns, 0);
+        assert_true(seen.turn.start_ns <= truth->start_ns);
         assert_true(seen.turn.end_ns >= truth->end_ns);
         leave();
     }

@@ -64,14 +64,6 @@ static void read_switches(struct hd_perf_switches *s) {
     }
 }
 
-/* The thread is in its first block since it woke. Without breakpoints no look knows the waits that did not
- * block before it, so the block must begin soon. */
-static bool is_first_block(const struct hd_poll_thread *t, const struct hd_poll_look *look) {
-    const struct hd_perf_switches *s = t->switches;
-    return look->blocked && s->left_ns != 0 &&
-           (!t->no_breakpoints || s->left_ns < s->woke_ns + HD_SUSPICION_NS);
-}
-
 void hd_perf_switches_prove(struct hd_poll_thread *t, struct hd_poll_look *look) {
     struct hd_perf_switches *s = t->switches;
     if (s == NULL) {
@@ -93,7 +85,7 @@ void hd_perf_switches_prove(struct hd_poll_thread *t, struct hd_poll_look *look)
         t->turn.waited_ns = s->first_ns;
     }
     hd_suspicion_prove(t, look);
-    bool certain = look->proven_ns != 0 || is_first_block(t, look);
+    bool certain = look->proven_ns != 0 || (look->blocked && s->left_ns != 0);
     if (s->wakes == 1 && certain && s->woke_ns >= t->turn.waited_ns) {
         look->proven_ns = s->woke_ns;
     }

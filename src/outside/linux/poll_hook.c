@@ -18,7 +18,6 @@ struct hd_hook {
     struct hd_hook_events events;
     uint64_t long_ns;
     hd_poll_prove prove; /* NULL: no proofs */
-    bool no_breakpoints; /* a running thread has no proof */
     int perf_fd;         /* keeps the kernel's events switched on; -1: not needed */
     bool in_step;        /* a thread that is no longer watched is freed when the step is over */
     struct hd_poll_thread *threads;
@@ -48,8 +47,12 @@ int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events
 
 static int open_perf(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns,
                      hd_poll_prove prove) {
+    int rc = hd_perf_proof_try();
+    if (rc != 0) {
+        return rc;
+    }
     int fd = hd_perf_keep_on();
-    int rc = fd < 0 ? fd : hd_poll_hook_open(hook, events, long_ns);
+    rc = fd < 0 ? fd : hd_poll_hook_open(hook, events, long_ns);
     if (rc != 0) {
         hd_os_close(fd);
         return rc;
@@ -60,16 +63,11 @@ static int open_perf(struct hd_hook **hook, const struct hd_hook_events *events,
 }
 
 int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
-    int rc = hd_perf_proof_try();
-    return rc == 0 ? open_perf(hook, events, long_ns, hd_suspicion_prove) : rc;
+    return open_perf(hook, events, long_ns, hd_suspicion_prove);
 }
 
 int hd_poll_hook_open_records(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns) {
-    int rc = open_perf(hook, events, long_ns, hd_perf_switches_prove);
-    if (rc == 0) {
-        (*hook)->no_breakpoints = hd_perf_proof_try() != 0;
-    }
-    return rc;
+    return open_perf(hook, events, long_ns, hd_perf_switches_prove);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------ */
@@ -98,7 +96,6 @@ int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
         return rc;
     }
     struct hd_poll_thread **bucket = bucket_of(h, tid);
-    t->no_breakpoints = h->no_breakpoints;
     t->next = h->threads;
     t->chain = *bucket;
     h->threads = *bucket = t;

@@ -12,8 +12,7 @@ int hd_poll_hook_open(struct hd_hook **hook, const struct hd_hook_events *events
 /* The same, with breakpoints for threads that run for long. -ENOTSUP: this machine has none. */
 int hd_poll_hook_open_counter(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns);
 void hd_poll_hook_close(struct hd_hook *h);
-/* The same, with records of the switches of each thread whose loop is known. Without breakpoints it sees only
- * turns that block. */
+/* The same, with records of the switches of each thread whose loop is known. */
 int hd_poll_hook_open_records(struct hd_hook **hook, const struct hd_hook_events *events, uint64_t long_ns);
 int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid);
 void hd_poll_hook_unwatch(struct hd_hook *h, pid_t tid);

@@ -14,7 +14,7 @@ struct hd_perf_switches;
 struct hd_poll_thread {
     struct hd_poll_thread *next, *chain; /* of the hook: all threads, and those of one bucket */
     pid_t pid, tid;
-    bool unwatched, ended, no_breakpoints;
+    bool unwatched, ended;
     int syscall_fd, schedstat_fd; /* of this thread, also after another thread has got its number */
     struct hd_poll_kinds kinds;
     struct hd_poll_turn turn;

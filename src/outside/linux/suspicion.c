@@ -5,6 +5,7 @@
 
 #include "outside/linux/perf_proof.h"
 
+#define AFTER_NS (100 * HD_NS_PER_MS)
 #define AGAIN_NS (2 * HD_NS_PER_S) /* after a refusal */
 
 void hd_suspicion_end(struct hd_poll_thread *t) {
@@ -30,7 +31,7 @@ void hd_suspicion_prove(struct hd_poll_thread *t, struct hd_poll_look *look) {
         return;
     }
     if (t->proof == NULL) {
-        if (t->turn.shown.known && !t->no_breakpoints && look->at_ns >= t->turn.waited_ns + HD_SUSPICION_NS &&
+        if (t->turn.shown.known && look->at_ns >= t->turn.waited_ns + AFTER_NS &&
             look->at_ns >= t->no_proof_until_ns) {
             begin(t, look->at_ns);
         }

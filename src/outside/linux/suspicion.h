@@ -8,8 +8,6 @@
 
 #include "outside/linux/poll_thread.h"
 
-#define HD_SUSPICION_NS (100 * HD_NS_PER_MS) /* after this time without its wait a thread is suspect */
-
 void hd_suspicion_prove(struct hd_poll_thread *t, struct hd_poll_look *look);
 void hd_suspicion_end(struct hd_poll_thread *t);
 
