@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,14 +52,22 @@ static const char *exactness(enum hd_hook_turns turns) {
                                                 : "times may be off by 100 ms";
 }
 
+/* A person can give rights, but no other kernel or machine. */
+static size_t add_refused(char *to, size_t size, const struct hd_hook_way *way, int rc) {
+    bool rights = rc == -EPERM || rc == -EACCES;
+    const char *why = !rights          ? "this kernel or machine cannot do it"
+                      : geteuid() == 0 ? "the kernel refuses it, to root too"
+                                       : way->needs;
+    return (size_t)snprintf(to, size, "; not by %s (%s%s)", way->name, why == way->needs ? "needs " : "",
+                            why);
+}
+
 void attach_checks_run(struct checks *c) {
     char refused[REFUSED_BYTES] = "", fix[256];
     const struct hd_hook_way *const *at = hd_hook_ways;
     size_t n = 0;
-    while (*at != NULL && (*at)->name[0] != '\0' && try_way(*at) != 0) {
-        n += (size_t)snprintf(refused + n, sizeof refused - n, "; not by %s (needs %s)", (*at)->name,
-                              (*at)->needs);
-        at++;
+    for (int rc; *at != NULL && (*at)->name[0] != '\0' && (rc = try_way(*at)) != 0; at++) {
+        n += add_refused(refused + n, sizeof refused - n, *at, rc);
     }
     if (*at == NULL || (*at)->name[0] == '\0') {
         checks_add(c, "attach", CHECK_WARN, NULL, "no running program can be watched%s", refused);

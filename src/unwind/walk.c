@@ -73,7 +73,7 @@ static uint8_t apply(struct hd_walker *w, const struct hd_rule *rule, uint64_t s
     uint64_t from = rule->kind == HD_RULE_FP ? hd_arch_frame_address(regs->r[HD_ARCH_FP]) : regs->sp;
     uint64_t cfa = from + (uint64_t)(int64_t)rule->cfa_offset;
     uint64_t offset = cfa - w->stack.address;
-    bool keeps_sp = HD_ARCH_LEAF_KEEPS_SP && hd_pc_is_exact(w->trust); /* what has called is no leaf */
+    bool keeps_sp = HD_ARCH_LEAF_KEEPS_SP && hd_pc_is_exact(w->trust); /* a caller is no leaf */
     if (cfa < regs->sp || (cfa == regs->sp && !keeps_sp)) {
         return HD_STOP_NO_PROGRESS;
     }
