@@ -164,7 +164,12 @@ class Watch:
                 after_wait(handle)
 
         self._replace(selector, "select", marked_select)
-        self._wrap_run(lambda: library.mark(handle, _BEFORE_TIMERS), lambda: library.mark(handle, _EXIT))
+        self._wrap_run(lambda: self._mark(_BEFORE_TIMERS), lambda: self._mark(_EXIT))
+
+    def _mark(self, mark):
+        """Does nothing after close(), which may come within a run: the library gives the handle to the next watch."""
+        if self._handle:
+            self._library.mark(self._handle, mark)
 
     def _ping(self):
         """For a loop without a selector of Python, such as uvloop's: a thread of Hangdog posts a task twice a second."""

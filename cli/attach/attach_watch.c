@@ -185,13 +185,18 @@ static void say_none(const struct attach_watch *w, struct problem *why) {
     if (!attach_options_is_group(o) || geteuid() == 0) {
         return;
     }
-    const char *option = o->all ? "--all" : o->unit != NULL ? "--unit" : "--user";
+    const char *name = o->unit != NULL ? o->unit : o->user;
+    char word[256] = "";
+    if (!o->all) {
+        quote_word(word, sizeof word, name);
+    }
     error_set(why, "cannot attach to any of %u processes; the first: %.300s", w->skipped,
               w->first_skipped.text);
-    error_try(why, "sudo %s attach %s%s%.200s", shell_own_command(), option, o->all ? "" : " ",
-              o->all            ? ""
-              : o->unit != NULL ? o->unit
-                                : o->user);
+    error_try(why, "sudo %s attach %s%.200s", shell_own_command(),
+              o->all            ? "--all"
+              : o->unit != NULL ? "--unit "
+                                : "--user ",
+              word);
 }
 
 /* Some of a rule's processes are not watched. None is: why the first is not. */

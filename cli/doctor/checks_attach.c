@@ -55,7 +55,7 @@ static const char *exactness(enum hd_hook_turns turns) {
 /* A person can give rights, but no other kernel or machine. */
 static size_t add_refused(char *to, size_t size, const struct hd_hook_way *way, int rc) {
     bool rights = rc == -EPERM || rc == -EACCES;
-    const char *why = !rights          ? "this kernel or machine cannot do it"
+    const char *why = !rights ? rc == -ENOTSUP ? "this kernel or machine cannot do it" : strerror(-rc)
                       : geteuid() == 0 ? "the kernel refuses it, to root too"
                                        : way->needs;
     return (size_t)snprintf(to, size, "; not by %s (%s%s)", way->name, why == way->needs ? "needs " : "",

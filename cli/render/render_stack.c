@@ -108,7 +108,7 @@ static char *place_text(const struct page *p, const json_t *frame, bool either) 
 static int function_space(const struct page *p, const struct columns *c) {
     int space = p->options->width - (c->share ? SHARE_COLUMNS : NO_SHARE_COLUMNS) -
                 (c->place > 0 ? c->place + 2 : 0) - (c->module > 0 ? c->module + 2 : 0);
-    return space > FUNCTION_MAX ? FUNCTION_MAX : space > FUNCTION_MIN ? space : FUNCTION_MIN;
+    return space > FUNCTION_MIN ? space : FUNCTION_MIN;
 }
 
 /* Shortened names may need less than the space that they have. */

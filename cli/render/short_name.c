@@ -157,13 +157,29 @@ static char *called_by_handler(const char *name) {
     return last != NULL ? strndup(last, (size_t)(close - last) - (close[-1] == ' ')) : NULL;
 }
 
+/* True if the function's own name begins here: "operator()", "operator new", "operator std::string". */
+static bool is_operator(const char *name, const char *at) {
+    return strncmp(at, "operator", 8) == 0 && !is_of_word(at[8]) && (at == name || !is_of_word(at[-1]));
+}
+
+/* Cuts an operator's name behind what names it. */
+static void cut_operator(char *at) {
+    at += strncmp(at, "operator()", 10) == 0 ? 10 : 8;
+    at[strcspn(at, "(")] = '\0';
+}
+
 /* "void app::Rows<int>::update(int)" is "update". A function keeps its generics: "sort::<u8>". */
 static void keep_bare_name(char *name) {
     char *start = name;
     int depth = 0;
     for (char *at = name; *at != '\0'; at++) {
         depth += (*at == '<' || *at == '{') - (*at == '>' || *at == '}');
-        if (depth == 0 && *at == '(' && at > start && strncmp(start, "operator", 8) != 0) {
+        if (depth == 0 && is_operator(name, at)) {
+            start = at;
+            cut_operator(start);
+            break;
+        }
+        if (depth == 0 && *at == '(' && at > start) {
             *at = '\0';
             break;
         }

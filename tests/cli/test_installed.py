@@ -226,7 +226,9 @@ class Installed(unittest.TestCase):
             file.write(ADDED % SOURCE)
         env = {**os.environ, "PKG_CONFIG_LIBDIR": "/nowhere"}
         self.run_it(cached("CMAKE_COMMAND"), "-B", "build", folder=folder, env=env)
-        self.run_it(cached("CMAKE_COMMAND"), "--build", "build", "-j", "2", "--target", "with-hangdog", "with-static", folder=folder, timeout=600)
+        self.run_it(cached("CMAKE_COMMAND"), "--build", "build", "-j", "2", folder=folder, timeout=600)
+        self.run_it(cached("CMAKE_COMMAND"), "--install", "build", "--prefix", folder + "/prefix", folder=folder)
+        self.assertFalse(os.path.exists(folder + "/prefix"), "the installation has files of Hangdog")
         self.assert_watches(folder + "/build/with-static", False)
         self.assert_watches(folder + "/build/with-hangdog", True)
 

@@ -198,7 +198,7 @@ static void a_container_that_has_gone_keeps_its_name(void **state) {
     (void)state;
     assert_non_null(mkdtemp(root));
     assert_int_equal(strlen(gone), 64);
-    strcpy(before.container_id, gone);
+    memcpy(before.container_id, gone, sizeof gone);
     after = other = before;
     snprintf(folder, sizeof folder, "/var/lib/docker/containers/%s", gone);
     write_file(root, folder, "config.v2.json", "{\"Name\": \"/shop\", \"Config\": {\"Image\": \"nginx\"}}");

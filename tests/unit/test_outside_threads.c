@@ -180,7 +180,7 @@ static bool wait_anew(const struct outside_process *p) {
     static uint64_t count;
     count++;
     const uint8_t stack[512] = {1};
-    const struct hd_hook_sight sight = {.nr = SYS_epoll_wait,
+    const struct hd_hook_sight sight = {.nr = SYS_epoll_pwait,
                                         .blocks = true,
                                         .args = {count},
                                         .regs = {.pc = (uint64_t)(uintptr_t)&wait_anew, .sp = 4096 * count},

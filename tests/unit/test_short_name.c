@@ -86,6 +86,26 @@ static void names_lose_what_makes_them_long(void **state) {
     }
 }
 
+/* In a column that is too narrow for its namespace a function has its bare name. */
+static void bare_names_keep_operators(void **state) {
+    static const struct {
+        const char *name, *in_12;
+    } cases[] = {
+        {"void a_library::Rows<int>::update(int)", "update"},
+        {"main::{lambda(int)#1}::operator()(int) const", "operator()"},
+        {"a_library::a_class_of_it::operator new(unsigned long)", "operator new"},
+        {"a_library::a_class_of_it::operator std::string() const", "operator std::string"},
+        {"a_library::a_class_of_it::my_operator(int) const", "my_operator"},
+        {"a_library::a_class_of_it::operator==(int) const", "operator=="},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = short_name(cases[i].name, 12);
+        assert_string_equal(cases[i].in_12, text);
+        free(text);
+    }
+}
+
 /* A report comes from anywhere. */
 static void hostile_names_take_no_longer(void **state) {
     const size_t bytes = 1 << 20;
@@ -122,6 +142,7 @@ static void width_counts_characters(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_lose_what_makes_them_long),
+        cmocka_unit_test(bare_names_keep_operators),
         cmocka_unit_test(hostile_names_take_no_longer),
         cmocka_unit_test(width_counts_characters),
     };
