@@ -120,6 +120,20 @@ bool hd_capture_may_be_in_place(const struct hd_target *t) {
     return hd_signal_request_may_be_in_place(&t->request);
 }
 
+bool hd_capture_has_moved(hd_thread_id thread, const struct hd_capture *c) {
+    struct hd_thread_files files;
+    struct hd_thread_clock now;
+    if (!hd_capture_shows_wait(c) || !hd_sched_known(&c->sched)) {
+        return false;
+    }
+    (void)hd_thread_files_open(&files, thread);
+    /* statistics that prove only that the thread left a CPU may be of another kind than those of `c` */
+    bool known = hd_thread_clock_read(&files, &now) == 0 && now.proves != HD_CLOCK_LEAVING;
+    bool moved = known && !hd_thread_clock_same(&now.sched, &c->sched) && !hd_thread_files_is_at(&files, c);
+    hd_thread_files_close(&files);
+    return moved;
+}
+
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out) {
     t->copy_to = stack;
     int rc = hd_method_read_in_place(t, out);

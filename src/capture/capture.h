@@ -44,6 +44,12 @@ bool hd_capture_may_be_in_place(const struct hd_target *t);
  * ended; otherwise the error of reading the thread's files. On the thread that opened the target. */
 int hd_capture_frozen(struct hd_target *t, uint8_t *stack, struct hd_capture *out);
 
+/* Returns true if the capture shows a wait, the thread has run since, and the thread does not wait at the
+ * same place again. The caller may then have read memory of a later moment, which does not fit the
+ * capture. Returns false if the thread's scheduling statistics do not show whether it has run. On the monitor
+ * or worker thread. */
+bool hd_capture_has_moved(hd_thread_id thread, const struct hd_capture *c);
+
 /* Returns whether the capture shows the stack of a thread that waited in the kernel. */
 static inline bool hd_capture_shows_wait(const struct hd_capture *c) {
     return c->way == HD_WAY_FROZEN || (c->way == HD_WAY_SUSPENDED && c->state != HD_RUN_RUNNING);

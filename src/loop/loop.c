@@ -114,6 +114,12 @@ void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out) {
     }
 }
 
+bool hd_loop_is_in_turn(struct hd_loop *l, uint64_t start_ticks) {
+    struct hd_loop_view view;
+    hd_loop_view(l, &view);
+    return view.turn_ticks == 0 || (view.running && view.turn_ticks == start_ticks);
+}
+
 void hd_loop_init(struct hd_loop *l, _Atomic uint32_t *wake, hd_thread_id thread, bool ticks_are_tsc,
                   uint64_t ns_per_tick_32, uint64_t start_ticks, bool running) {
     /* This function clears the memory by atomic stores, because another thread may still read the earlier

@@ -317,6 +317,9 @@ struct hd_loop_view {
     uint64_t word;
 };
 void hd_loop_view(struct hd_loop *l, struct hd_loop_view *out);
+/* Returns whether the turn that started at `start_ticks` still lasts. Returns true for a loop that stores no
+ * marks, which another process watches. */
+bool hd_loop_is_in_turn(struct hd_loop *l, uint64_t start_ticks);
 
 /* Sets all members of the loop, before its first mark. `running`: true if the loop starts in a turn, which
  * started at `start_ticks`; false if it starts idle. */

@@ -97,3 +97,14 @@ uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32
     }
     return sum;
 }
+
+uint32_t hd_scripts_drop_changed(const struct hd_scripts *s, struct hd_frame *frames, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint16_t script = frames[i].script;
+        if (script == 0 || s->script[script - 1].language != HD_SCRIPT_PYTHON) {
+            frames[kept++] = frames[i];
+        }
+    }
+    return kept;
+}

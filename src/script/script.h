@@ -3,9 +3,10 @@
  * are read from memory while the thread may still run. Every read may fail and every value may be garbage:
  * inconsistent data give no frame. No allocation, no lock, no call into the interpreter. Worker only.
  *
- * Known: CPython 3.8 to 3.14, and V8 as in node 18 to 24. A blocked thread is read exactly. A running thread
- * is read some microseconds after the copy of the stack. The outer functions are those of the copy; the
- * innermost function and line may be newer.
+ * Known: CPython 3.8 to 3.14, and V8 as in node 18 to 24. A thread that stays blocked is read exactly. One
+ * that runs is read some microseconds after the copy of the stack. The outer functions are those of the copy;
+ * the innermost function and line may be newer. hd_scripts_drop_changed drops those of a thread that moved
+ * on.
  */
 #ifndef HD_SCRIPT_H
 #define HD_SCRIPT_H
@@ -93,6 +94,10 @@ struct hd_script_stack {
  * that ran them, as far as there is room up to `max`. The new count. */
 uint32_t hd_scripts_expand(struct hd_scripts *s, struct hd_frame *frames, uint32_t count, uint32_t max,
                            const struct hd_script_stack *stack);
+
+/* Drops the functions whose records the thread has changed since the stack was copied: those of Python. The
+ * place of a JavaScript function is in the copy, so that function stays. The new count. */
+uint32_t hd_scripts_drop_changed(const struct hd_scripts *s, struct hd_frame *frames, uint32_t count);
 
 /* The Python functions that a thread runs now, before one frame of the interpreter, without its stack: into
  * `frames`, at least two. Their number; 0: it runs none. */

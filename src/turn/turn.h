@@ -26,7 +26,8 @@ struct hd_turn_loop {
     uint8_t slot;        /* the index for hd_watch_at() */
     uint32_t generation; /* the generation of the slot at the start of the turn */
     hd_thread_id thread;
-    const char *scheme; /* the report schema's name for the way in which the loop is watched */
+    uint64_t start_ticks; /* when the turn started, by the loop's counter */
+    const char *scheme;   /* the report schema's name for the way in which the loop is watched */
     char name[32];
 };
 

@@ -74,9 +74,10 @@ struct hd_message {
     /* The generation of the watch that the message is about. By the time that the worker reads the message,
      * the slot may have another watch. */
     uint32_t generation;
-    hd_thread_id thread;  /* the loop's thread; set in a TRACK message */
-    uint64_t at_ns;       /* when the message's event happened; in a TRACK message: when the turn started */
-    uint64_t start_ticks; /* when the turn started; set in SAMPLE and OPEN messages, to identify the turn */
+    hd_thread_id thread; /* the loop's thread; set in a TRACK message */
+    uint64_t at_ns;      /* when the message's event happened; in a TRACK message: when the turn started */
+    uint64_t
+        start_ticks; /* when the turn started; set in TRACK, SAMPLE and OPEN messages, to identify the turn */
     /* how long the turn has lasted; set in TRACK and OPEN messages, and in the message of the turn's end */
     uint64_t duration_ns;
     uint64_t excluded_ns, threshold_ns;

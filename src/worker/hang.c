@@ -17,6 +17,7 @@
 #include "worker/facts.h"
 #include "worker/labels.h"
 #include "worker/loop_clock.h"
+#include "worker/tracking.h"
 
 /* from this age on, the report of a hang is published without a certain loop, if there is evidence for the
  * loop */
@@ -35,8 +36,11 @@ static void capture_threads(struct hd_worker *worker, struct hd_turn *turn) {
     hd_threads_capture(threads, turn->loop.thread, owner);
     turn->threads.count = threads->count + threads->left_out;
     hd_threads_find_deadlock(threads, turn->loop.thread, &turn->threads);
-    hd_task_chain(&worker->stacks.scripts, hd_stacks_own_tid(&worker->stacks, turn->loop.thread),
-                  &turn->task);
+    struct hd_task_chain task;
+    hd_task_chain(&worker->stacks.scripts, hd_stacks_own_tid(&worker->stacks, turn->loop.thread), &task);
+    if (!hd_tracking_is_over(worker->run, turn)) { /* else the task may be that of the next turn */
+        turn->task = task;
+    }
 }
 
 static void read_facts(const struct hd_worker *worker, const struct hd_turn *turn, struct hd_facts *facts) {

@@ -5,11 +5,14 @@
  */
 #include "worker/sample.h"
 
+#include <string.h>
+
 #include "script/joins.h"
 #include "turn/samples.h"
 #include "worker/blocked.h"
 #include "worker/hang.h"
 #include "worker/labels.h"
+#include "worker/tracking.h"
 
 static void store_changed(const struct hd_run *run, const struct hd_turn *turn, uint64_t at_ns) {
     struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
@@ -21,8 +24,11 @@ static void store_changed(const struct hd_run *run, const struct hd_turn *turn, 
 static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                           struct hd_sample *now) {
     struct hd_walk walk;
-    const struct hd_frame *frames = worker->stacks.frames;
+    struct hd_frame *frames = worker->stacks.frames;
     uint32_t count = hd_stacks_read(&worker->stacks, turn->loop.thread, c, &walk);
+    if (hd_tracking_is_over(worker->run, turn)) {
+        count = hd_scripts_drop_changed(&worker->stacks.scripts, frames, count);
+    }
     hd_cpu_profile_add(&worker->profile, &worker->turns.pool, turn->loop.thread, c, &walk, frames, count);
     now->leaf = hd_turns_add_stack(&worker->turns, turn, frames, count, c->at_ns);
     now->way = c->way;
@@ -32,9 +38,7 @@ static uint32_t add_stack(struct hd_worker *worker, struct hd_turn *turn, const 
     return count;
 }
 
-/* Reads the owner of Python's global lock or the joined thread, and whether a garbage collection runs. Both
- * may change while the thread's stack stays the same. */
-static void read_python(struct hd_stacks *stacks, hd_thread_id thread, struct hd_probe *e) {
+static void read_python_now(struct hd_stacks *stacks, hd_thread_id thread, struct hd_probe *e) {
     struct hd_scripts *scripts = &stacks->scripts;
     int owner, tid = hd_stacks_own_tid(stacks, thread);
     if (e->evidence.kind == HD_EVIDENCE_LOCK) {
@@ -50,6 +54,23 @@ static void read_python(struct hd_stacks *stacks, hd_thread_id thread, struct hd
     }
 }
 
+/* Reads the owner of Python's global lock or the joined thread, and whether a garbage collection runs. Both
+ * may change while the thread's stack stays the same. Leaves both unchanged if the thread has moved on since
+ * the sample, because the worker may then have read those of a later moment. */
+static void read_python(struct hd_worker *worker, const struct hd_turn *turn, const struct hd_capture *c,
+                        struct hd_probe *e) {
+    struct hd_probe now = *e;
+    read_python_now(&worker->stacks, turn->loop.thread, &now);
+    if (memcmp(&now, e, sizeof now) == 0) {
+        return;
+    }
+    if (!hd_tracking_is_over(worker->run, turn) && !hd_capture_has_moved(turn->loop.thread, c)) {
+        *e = now;
+    } else if (e->evidence.kind == HD_EVIDENCE_LOCK) { /* the address of the global lock is always the same */
+        e->evidence.lock.gil = now.evidence.lock.gil;
+    }
+}
+
 static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                            struct hd_sample *now) {
     const struct hd_frame *frames = worker->stacks.frames;
@@ -59,7 +80,7 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
     if (hd_scripts_in_v8_collector(&worker->stacks.scripts, frames, count)) {
         now->probe.collector = HD_COLLECTOR_V8;
     }
-    read_python(&worker->stacks, turn->loop.thread, &now->probe);
+    read_python(worker, turn, c, &now->probe);
 }
 
 /* Handles a sample with the same stack as the sample before. Reads again what may have changed: the owner of
@@ -67,7 +88,7 @@ static void read_new_stack(struct hd_worker *worker, struct hd_turn *turn, const
 static void read_same_stack(struct hd_worker *worker, struct hd_turn *turn, const struct hd_capture *c,
                             struct hd_sample *now) {
     hd_tree_again(&turn->samples.tree, now->leaf, c->at_ns);
-    read_python(&worker->stacks, turn->loop.thread, &now->probe);
+    read_python(worker, turn, c, &now->probe);
     hd_probe_read_again(&worker->probe, turn->loop.thread, c, turn->times.start_ns, &now->probe);
 }
 

@@ -52,6 +52,8 @@ uint32_t hd_stacks_read(struct hd_stacks *s, hd_thread_id thread, const struct h
                                           .bytes = c->stack,
                                           .address = c->stack_addr,
                                           .size = c->stack_bytes};
-    return hd_scripts_expand(&s->scripts, s->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX,
-                             &stack);
+    uint32_t count =
+        hd_scripts_expand(&s->scripts, s->frames, walk->count, HD_FRAMES_MAX + HD_SCRIPT_FRAMES_MAX, &stack);
+    bool moved = count != walk->count && hd_capture_has_moved(thread, c);
+    return moved ? hd_scripts_drop_changed(&s->scripts, s->frames, count) : count;
 }

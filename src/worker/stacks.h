@@ -33,7 +33,8 @@ struct hd_stacks {
 void hd_stacks_unwind(struct hd_stacks *s, const struct hd_capture *c, struct hd_walk *walk);
 
 /* Unwinds the stack of a capture into s->frames, and adds the functions of scripts. Returns the number of
- * frames. */
+ * frames. The functions are read only after the stack was copied. If the thread has moved since
+ * (hd_capture_has_moved), adds no function of Python, because that function may be of a later moment. */
 uint32_t hd_stacks_read(struct hd_stacks *s, hd_thread_id thread, const struct hd_capture *c,
                         struct hd_walk *walk);
 

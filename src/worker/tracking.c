@@ -52,6 +52,7 @@ struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *r
     turn->state = msg->state;
     turn->activity = msg->activity;
     turn->loop.thread = msg->thread;
+    turn->loop.start_ticks = msg->start_ticks;
     turn->times.start_ns = msg->at_ns;
     turn->times.start_wall_ns = hd_os_wall_ns() - (now_ns > msg->at_ns ? now_ns - msg->at_ns : 0);
     turn->times.threshold_ns = msg->threshold_ns;
@@ -61,4 +62,9 @@ struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *r
     read_loop(hd_watch_at(&run->watches, msg->loop), turn);
     read_counters(run, probe, msg, &turn->before);
     return turn;
+}
+
+bool hd_tracking_is_over(const struct hd_run *run, const struct hd_turn *turn) {
+    struct hd_watch *w = hd_watch_at(&run->watches, turn->loop.slot);
+    return w->generation != turn->loop.generation || !hd_loop_is_in_turn(&w->loop, turn->loop.start_ticks);
 }

@@ -13,4 +13,8 @@
 struct hd_turn *hd_tracking_start(struct hd_turns *turns, const struct hd_run *run,
                                   const struct hd_probe_context *probe, const struct hd_message *msg);
 
+/* True: the turn is over. The worker may then have read what belongs to the thread's next turn, if it has
+ * just read the thread's memory. */
+bool hd_tracking_is_over(const struct hd_run *run, const struct hd_turn *turn);
+
 #endif

@@ -218,6 +218,45 @@ static void equal_figures_prove_the_stack_and_nothing_is_copied(void **state) {
     live_end_reader(&l);
 }
 
+/* Reads one event, and after that waits elsewhere. */
+static void in_read_then_poll(struct live *l) {
+    uint64_t value;
+    while (live_get(&l->stop) == 0 && read(*(int *)l->arg, &value, sizeof value) > 0 && value == 1) {
+    }
+    struct pollfd never = {.fd = -1};
+    while (live_get(&l->stop) == 0) {
+        poll(&never, 1, 20);
+    }
+}
+
+static void wait_in_call(struct live *l, struct hd_capture *c, int nr, uint64_t slices) {
+    do {
+        hd_target_forget_last(&l->target);
+        assert_true(live_capture_in(l, nr, c));
+    } while (c->sched.slices == slices);
+}
+
+static void a_thread_has_moved_once_it_waits_elsewhere(void **state) {
+    (void)state;
+    int fd;
+    struct live l = {0};
+    struct hd_capture first, now;
+    assert_true(live_start_reader(&l, &fd, in_read_then_poll));
+    assert_true(live_capture_in(&l, SYS_read, &first));
+    assert_false(hd_capture_has_moved(hd_thread_id_of(l.tid), &first)); /* it has not run */
+    assert_int_equal(eventfd_write(fd, 1), 0);
+    wait_in_call(&l, &now, SYS_read, first.sched.slices);
+    assert_false(hd_capture_has_moved(hd_thread_id_of(l.tid), &first)); /* the same place */
+    assert_int_equal(eventfd_write(fd, 2), 0);
+    wait_in_call(&l, &now, CALL_POLL, first.sched.slices);
+    assert_true(hd_capture_has_moved(hd_thread_id_of(l.tid), &first));
+    now.way = HD_WAY_SIGNALLED; /* a running thread has always moved a little */
+    assert_false(hd_capture_has_moved(hd_thread_id_of(l.tid), &now));
+    first.sched = (struct hd_sched){0}; /* not known */
+    assert_false(hd_capture_has_moved(hd_thread_id_of(l.tid), &first));
+    live_end_reader(&l);
+}
+
 static void finds_the_owner_of_a_mutex(void **state) {
     (void)state;
     static pthread_mutex_t locked = PTHREAD_MUTEX_INITIALIZER;
@@ -368,6 +407,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blocked_thread_is_read_in_place_in_twelve_kinds_of_calls),
         cmocka_unit_test(equal_figures_prove_the_stack_and_nothing_is_copied),
+        cmocka_unit_test(a_thread_has_moved_once_it_waits_elsewhere),
         cmocka_unit_test(finds_the_owner_of_a_mutex),
         cmocka_unit_test(a_stack_that_is_not_the_threads_own_is_read_by_fallible_calls),
         cmocka_unit_test(an_unwatched_thread_is_read_too),

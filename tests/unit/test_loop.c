@@ -370,10 +370,24 @@ static void a_view_during_marks_is_of_one_moment(void **state) {
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+static void a_turn_lasts_until_its_loop_waits(void **state) {
+    (void)state;
+    uint64_t start = view().turn_ticks;
+    assert_true(hd_loop_is_in_turn(&loop, start));
+    hd_loop_mark(&loop, HANGDOG_BEFORE_WAITING);
+    assert_false(hd_loop_is_in_turn(&loop, start));
+    hd_loop_mark(&loop, HANGDOG_AFTER_WAITING);
+    assert_false(hd_loop_is_in_turn(&loop, start)); /* the next one */
+    assert_true(hd_loop_is_in_turn(&loop, view().turn_ticks));
+    hd_loop_init(&loop, &wake, hd_thread_id_of(1), false, 1ULL << 32, 0, true);
+    assert_true(hd_loop_is_in_turn(&loop, start)); /* it has no marks */
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup(name, begin)
     const struct CMUnitTest tests[] = {
         CASE(it_runs_from_the_start),
+        CASE(a_turn_lasts_until_its_loop_waits),
         CASE(waiting_ends_a_turn_and_its_end_begins_one),
         CASE(after_waiting_while_it_runs_ends_one_turn_and_begins_the_next),
         CASE(points_within_a_turn_keep_its_start),

@@ -181,6 +181,19 @@ static void the_thread_that_has_pythons_lock_is_known(void **state) {
     assert_int_equal(owner, 0);
 }
 
+static void functions_of_a_later_moment_are_dropped(void **state) {
+    (void)state;
+    assert_int_equal(expand(), 8);
+    assert_int_equal(hd_scripts_drop_changed(&scripts, frames, 8), 5);
+    assert_int_equal(frames[1].start, EVAL);
+    assert_int_equal(frames[2].start, 0x2000);
+    assert_int_equal(expand(), 8);
+    scripts.script[frames[1].script - 1].language =
+        HD_SCRIPT_JAVASCRIPT; /* read from the copy of the stack */
+    assert_int_equal(hd_scripts_drop_changed(&scripts, frames, 8), 6);
+    check(1, "inner", 33, CODE(2));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         EACH_VERSION(functions_stand_before_the_call_that_ran_them),
@@ -192,6 +205,7 @@ int main(void) {
         EACH_VERSION(a_list_that_ends_before_the_next_call_is_whole),
         EACH_VERSION(a_frame_that_is_gone_is_replaced_by_the_one_that_runs),
         EACH_VERSION(functions_of_a_call_since_the_copy_are_left_out),
+        EACH_VERSION(functions_of_a_later_moment_are_dropped),
         EACH_VERSION(a_thread_is_found_among_others),
         EACH_VERSION(after_a_fork_libcs_number_counts),
         EACH_VERSION(the_thread_that_has_pythons_lock_is_known),

@@ -27,6 +27,12 @@ void hd_thread_files_close(struct hd_thread_files *f);
  * thread has ended; or the error of reading them. */
 int hd_thread_files_times(const struct hd_thread_files *f, uint64_t *cpu_ns, enum hd_run_state *state);
 int hd_thread_files_state(const struct hd_thread_files *f, enum hd_run_state *out);
+/* Returns false: the system shows the place of a thread only while the thread is suspended. */
+static inline bool hd_thread_files_is_at(const struct hd_thread_files *f, const struct hd_capture *c) {
+    (void)f;
+    (void)c;
+    return false;
+}
 
 /* Reads memory that may be unmapped, in pieces of at most 16 KiB. Returns the number of bytes read, maybe
  * fewer than `n`, or -EFAULT. */

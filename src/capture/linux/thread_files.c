@@ -158,6 +158,13 @@ int hd_thread_files_where(const struct hd_thread_files *f) {
     return n < 0 ? (int)n : (int)call.where;
 }
 
+bool hd_thread_files_is_at(const struct hd_thread_files *f, const struct hd_capture *c) {
+    struct hd_proc_syscall call;
+    char text[HD_PROC_SYSCALL_BYTES];
+    return hd_thread_files_syscall(f, text, &call) > 0 && call.where == HD_PROC_BLOCKED &&
+           call.nr == c->syscall_nr && call.pc == c->regs.pc && call.sp == c->regs.sp;
+}
+
 long hd_thread_files_schedstat(const struct hd_thread_files *f, char *text, size_t bytes) {
     return read_text(f->schedstat_fd, text, bytes);
 }

@@ -51,6 +51,8 @@ long hd_thread_files_syscall(const struct hd_thread_files *f, char text[HD_PROC_
 /* Reads the thread's file `syscall`. Returns enum hd_proc_where, which says whether the thread runs, or an
  * error as hd_thread_files_status does. */
 int hd_thread_files_where(const struct hd_thread_files *f);
+/* Returns whether the thread is blocked in the system call, and at the stack pointer, of capture `c`. */
+bool hd_thread_files_is_at(const struct hd_thread_files *f, const struct hd_capture *c);
 /* Reads the thread's file `schedstat`. Returns the number of bytes read, or an error as
  * hd_thread_files_status does. */
 long hd_thread_files_schedstat(const struct hd_thread_files *f, char *text, size_t bytes);
