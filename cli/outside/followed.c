@@ -275,8 +275,8 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
 }
 
 /* True: the thread's turn is long enough to be followed. Without a known loop only the main thread is
- * followed, if its program has not just started. At most one kind of wait of that thread may be known: it may
- * hang since the watch began. */
+ * followed, if its program has not just started. At most one kind of wait of that thread may be known, and it
+ * must be read: the thread may hang since the watch began. */
 static bool is_long(const struct outside_thread *t, const struct hd_hook_thread *seen,
                     const struct hd_limits *limits, uint64_t now_ns) {
     uint64_t old_ns = FOLLOWED_INTERVALS * limits->interval_ns;
@@ -284,7 +284,8 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
         return false;
     }
     if (t->certainty == HD_RECORD_NO_LOOP) {
-        if (t->process->young || t->tid != t->process->live.pid || seen->known || t->sights > 1) {
+        bool unread = t->recogniser != NULL && outside_is_unread(t->recogniser);
+        if (unread || t->process->young || t->tid != t->process->live.pid || seen->known || t->sights > 1) {
             return false;
         }
         old_ns = options_of(t)->threshold_ns;
@@ -349,6 +350,13 @@ void followed_void(struct outside_thread *t, uint64_t now_ns) {
     struct hd_look look = {.now_ns = now_ns, .void_turn = true};
     act(t, now_ns, hd_turn_state_step(&t->followed->turn, &look, &limits));
     unfollow(t);
+}
+
+void followed_found(struct outside_thread *t, uint64_t first_ns) {
+    if (t->followed != NULL) {
+        uint64_t start_ns = t->followed->turn.start_ns; /* no turn may end before it starts */
+        followed_end(t, first_ns > start_ns ? first_ns : start_ns);
+    }
 }
 
 void followed_end(struct outside_thread *t, uint64_t ended_ns) {

@@ -19,6 +19,10 @@ void followed_turn(struct outside_thread *t, const struct hd_hook_turn *turn);
 /* The turn is void: the wait before it was not the loop's. */
 void followed_void(struct outside_thread *t, uint64_t now_ns);
 
+/* The thread has got a loop, whose first wait began at `first_ns`. Until now the hook took that wait for a
+ * part of the turn. */
+void followed_found(struct outside_thread *t, uint64_t first_ns);
+
 /* The thread has ended, and its process lives. */
 void followed_end(struct outside_thread *t, uint64_t ended_ns);
 

@@ -53,6 +53,9 @@ static void take(struct outside_thread *t) {
         atomic_store(&record->loop.caller_pc, found.caller_pc);
     }
     t->certainty = (uint8_t)found.certainty;
+    if (before == HD_RECORD_NO_LOOP && t->certainty != before && found.first_ns != UINT64_MAX) {
+        followed_found(t, found.first_ns);
+    }
     if (t->certainty != before) {
         t->process->shown.loops += (before == HD_RECORD_NO_LOOP) - (t->certainty == HD_RECORD_NO_LOOP);
         pass_certainty(t, before);

@@ -265,7 +265,8 @@ static void store_kind(struct outside_recogniser *r, struct known_wait *known,
                                  .nr = sight->nr,
                                  .pc = sight->regs.pc,
                                  .sp = sight->regs.sp,
-                                 .object = object};
+                                 .object = object,
+                                 .first_ns = sight->at_ns};
     r->sight_ns = hd_os_now_ns();
 }
 
@@ -305,7 +306,7 @@ void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
     outside_rule_close(&r->rule, &j);
 }
 
-static bool has_pending(const struct outside_recogniser *r) {
+bool outside_is_unread(const struct outside_recogniser *r) {
     for (uint32_t i = 0; i < r->kinds; i++) {
         if (r->kind[i].used && r->kind[i].pending) {
             return true;
@@ -331,7 +332,7 @@ bool outside_sums_due(const struct outside_recogniser *r, const struct hd_hook_t
         return true;
     }
     uint64_t share_ns = (now_ns - r->sight_ns) / UNKNOWN_SHARE;
-    return (r->rule.loop == HD_RULE_NONE || has_pending(r)) &&
+    return (r->rule.loop == HD_RULE_NONE || outside_is_unread(r)) &&
            age_ns >= (share_ns < UNKNOWN_NS ? share_ns : UNKNOWN_NS);
 }
 
@@ -365,9 +366,13 @@ void outside_loop_read(const struct outside_recogniser *r, struct outside_loop *
                                  .lost = j.rule.loop == HD_RULE_NONE && j.rule.changes > 0,
                                  .left = r->left,
                                  .changes = j.rule.changes,
+                                 .first_ns = UINT64_MAX,
                                  .certainty = hd_judge_certainty(&j)};
     for (uint32_t i = 0; i < r->kinds; i++) {
         const struct known_wait *known = &r->kind[i];
+        if (known->used && known->verdict == HD_WAIT_IDLE && known->first_ns < out->first_ns) {
+            out->first_ns = known->first_ns;
+        }
         bool better = best == NULL || (known->verdict == HD_WAIT_IDLE && best->verdict != HD_WAIT_IDLE);
         if (known->used && !known->pending && known->seen.stack.caller_pc != 0 && better) {
             best = known;

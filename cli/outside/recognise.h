@@ -34,6 +34,8 @@ void outside_sight(struct outside_recogniser *r, const struct outside_source *s,
 void outside_sight_later(struct outside_recogniser *r, const struct outside_source *s,
                          const struct hd_hook_sight *sight);
 
+/* True: a wait of the thread is not read yet, and may be the loop's own. */
+bool outside_is_unread(const struct outside_recogniser *r);
 /* True: outside_sums has work. `state`: the hook's view of the thread. */
 bool outside_sums_due(const struct outside_recogniser *r, const struct hd_hook_thread *state,
                       uint64_t now_ns);
@@ -51,6 +53,7 @@ struct outside_loop {
     bool lost;                          /* there was a loop, and there is none now */
     bool left;                          /* the program has left it: the running turn is no hang */
     uint64_t changes;                   /* how often another wait has become the loop's own */
+    uint64_t first_ns;                  /* when its first wait began; UINT64_MAX: it has none */
     enum hd_record_certainty certainty; /* for the session's report */
     uint64_t call_pc, caller_pc;        /* of the loop's wait (recognise/wait_seen.h); 0: not known */
 };

@@ -17,6 +17,7 @@ struct known_wait {
     uint8_t verdict; /* as the hook has it */
     int32_t nr;
     uint64_t pc, sp, object;
+    uint64_t first_ns; /* when its first wait began */
     struct hd_wait_descriptors descriptors;
     struct hd_wait_seen seen;
     uint64_t counted_waits, counted_ns;

@@ -28,9 +28,9 @@ struct hd_hook_sight {
     uint32_t kind; /* the number of the kind in its thread, below HD_HOOK_KINDS */
     int32_t nr;    /* number of the system call */
     uint64_t args[6];
-    bool blocks;     /* the timeout is not zero */
-    uint64_t object; /* the kernel's address of the epoll instance: it identifies one; 0: not known */
-    uint64_t at_ns;
+    bool blocks;          /* the timeout is not zero */
+    uint64_t object;      /* the kernel's address of the epoll instance: it identifies one; 0: not known */
+    uint64_t at_ns;       /* before that the thread was in no wait of this kind since the watch began */
     struct hd_regs regs;  /* of the program, at the call */
     const uint8_t *stack; /* from stack_addr on; NULL: the watcher reads it itself, if it can */
     uint64_t stack_addr;

@@ -63,8 +63,8 @@ static int read_files(const struct hd_poll_thread *t, struct hd_proc_syscall *ca
 }
 
 static void fill_sight(struct hd_hook_sight *s, int32_t kind, const struct hd_proc_syscall *call,
-                       uint64_t now_ns) {
-    *s = (struct hd_hook_sight){.kind = (uint32_t)kind, .nr = call->nr, .blocks = true, .at_ns = now_ns};
+                       uint64_t at_ns) {
+    *s = (struct hd_hook_sight){.kind = (uint32_t)kind, .nr = call->nr, .blocks = true, .at_ns = at_ns};
     memcpy(s->args, call->args, sizeof s->args);
     s->regs.pc = call->pc;
     s->regs.sp = call->sp;
@@ -75,6 +75,7 @@ static void fill_sight(struct hd_hook_sight *s, int32_t kind, const struct hd_pr
 int hd_poll_thread_look(struct hd_poll_thread *t, hd_poll_prove prove, struct hd_poll_seen *seen) {
     struct hd_proc_syscall call = {.nr = HD_SYSCALL_NONE};
     struct hd_poll_look look = {.proven_ns = 0};
+    const uint64_t before_ns = t->turn.last.at_ns; /* a wait may have begun just after that look */
     int32_t kind = HD_POLL_NO_KIND;
     seen->new_kind = seen->turn_ended = false;
     int rc = read_files(t, &call, &look.sched);
@@ -98,7 +99,7 @@ int hd_poll_thread_look(struct hd_poll_thread *t, hd_poll_prove prove, struct hd
     }
     seen->turn_ended = hd_poll_turn_look(&t->turn, &look, &seen->turn);
     if (seen->new_kind) {
-        fill_sight(&seen->sight, kind, &call, look.at_ns);
+        fill_sight(&seen->sight, kind, &call, before_ns);
     }
     return 0;
 }
