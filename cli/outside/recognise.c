@@ -12,6 +12,7 @@
 #include "os/linux/proc_files.h"
 #include "os/os.h"
 #include "os/thread_list.h"
+#include "outside/wait_calls.h"
 #include "recognise/open_files.h"
 
 /* The time from one judgement to the next. CERTAIN_NS: the loop is certain and in its wait; a new kind of
@@ -91,6 +92,12 @@ static bool resolve(const struct outside_source *s, struct hd_judge *j, struct o
     return true;
 }
 
+/* As the hook compares kinds (struct hd_hook_sight). One call may wait for several epoll instances. */
+static bool is_of(const struct known_wait *known, const struct outside_wait *w) {
+    return known->used && known->nr == w->nr && known->sp == w->regs.sp && known->pc == w->regs.pc &&
+           (!hd_wait_call_has_object(w->nr) || known->arg == (uint32_t)w->args[0]);
+}
+
 /* Reads the wait that the thread is in now, if the wait's stack is not read yet. Else reads the descriptors
  * of the wait again: the program may have changed the array. */
 static void read_now(struct outside_recogniser *r, const struct outside_source *s, struct hd_judge *j) {
@@ -101,7 +108,7 @@ static void read_now(struct outside_recogniser *r, const struct outside_source *
     for (uint32_t i = 0; i < r->kinds; i++) {
         struct known_wait *known = &r->kind[i];
         struct hd_wait_descriptors now;
-        if (!known->used || known->nr != w.nr || known->sp != w.regs.sp || known->pc != w.regs.pc) {
+        if (!is_of(known, &w)) {
             continue;
         }
         if (known->pending) {
@@ -265,6 +272,7 @@ static void store_kind(struct outside_recogniser *r, struct known_wait *known,
                                  .nr = sight->nr,
                                  .pc = sight->regs.pc,
                                  .sp = sight->regs.sp,
+                                 .arg = (uint32_t)sight->args[0],
                                  .object = object,
                                  .first_ns = sight->at_ns};
     r->sight_ns = hd_os_now_ns();

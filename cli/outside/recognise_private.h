@@ -18,6 +18,7 @@ struct known_wait {
     int32_t nr;
     uint64_t pc, sp, object;
     uint64_t first_ns; /* when its first wait began */
+    uint32_t arg;      /* the descriptor of the epoll instance or io_uring */
     struct hd_wait_descriptors descriptors;
     struct hd_wait_seen seen;
     uint64_t counted_waits, counted_ns;

@@ -292,6 +292,24 @@ static void a_sight_is_read_later_when_the_thread_waits_again(void **state) {
     leave(pid);
 }
 
+/* One call waits for two instances in turn, and the thread is in the wait for the second. */
+static void a_sight_is_not_read_in_a_wait_for_another_instance(void **state) {
+    (void)state;
+    pid_t pid = child_start(child_with_a_loop, pipes, 2);
+    watch(pid, "");
+    struct hd_hook_sight second = sight_of(1, 0), first = second;
+    first.kind = 0;
+    first.args[0]++;
+    outside_sight_later(recogniser, &source, &first);
+    sum(false);
+    assert_int_equal(hook.verdict[0], HD_WAIT_UNKNOWN);
+    outside_sight_later(recogniser, &source, &second);
+    sum(false);
+    assert_int_equal(hook.verdict[0], HD_WAIT_UNKNOWN);
+    assert_int_equal(hook.verdict[1], HD_WAIT_IDLE);
+    leave(pid);
+}
+
 static void a_thread_of_a_pool_is_parked_while_another_serves_the_loop(void **state) {
     (void)state;
     pid_t pid = child_start(child_with_a_pool, pipes, 2);
@@ -368,6 +386,7 @@ int main(void) {
         cmocka_unit_test_setup(the_option_decides_in_place_of_the_rule, start),
         cmocka_unit_test_setup(a_wait_that_was_over_is_read_when_the_thread_waits_again, start),
         cmocka_unit_test_setup(a_sight_is_read_later_when_the_thread_waits_again, start),
+        cmocka_unit_test_setup(a_sight_is_not_read_in_a_wait_for_another_instance, start),
         cmocka_unit_test_setup(a_thread_of_a_pool_is_parked_while_another_serves_the_loop, start),
         cmocka_unit_test_setup(hostile_arguments_are_no_wait, start),
         cmocka_unit_test(the_kernels_tables_show_sockets_that_listen),
