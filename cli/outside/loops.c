@@ -113,18 +113,29 @@ void loops_sight(struct outside_thread *t, const struct hd_hook_sight *sight) {
     has_worked(t->process, first ? 0 : hd_os_thread_cpu_ns() - cpu_ns);
 }
 
-void loops_look(struct outside_thread *t, uint64_t now_ns) {
+/* True: the thread seems to be in a long turn, and may be in a loop's wait that is not read. One read shows
+ * that no hang is to be reported, so the share does not count. */
+static bool may_be_in_wait(const struct outside_thread *t) {
+    return t->followed != NULL && outside_is_unread(t->recogniser);
+}
+
+bool loops_look(struct outside_thread *t, uint64_t now_ns) {
     const struct outside_source source = source_of(t);
     struct hd_hook_thread seen;
     if (t->recogniser == NULL) {
-        return;
+        return true;
     }
     source.way->read(source.hook, t->tid, &seen);
-    if (outside_sums_due(t->recogniser, &seen, now_ns) && may_work(t->process)) {
-        outside_reads_no_more(t->process->watcher);
-        outside_sums(t->recogniser, &source, &seen, now_ns);
-        take(t);
+    if (!outside_sums_due(t->recogniser, &seen, now_ns)) {
+        return true;
     }
+    if (!may_work(t->process) && !may_be_in_wait(t)) {
+        return false;
+    }
+    outside_reads_no_more(t->process->watcher);
+    outside_sums(t->recogniser, &source, &seen, now_ns);
+    take(t);
+    return true;
 }
 
 void loops_forget(struct outside_thread *t) {

@@ -169,8 +169,9 @@ static void end_threads(struct outside_process *p) {
  * changes, and a program may have thousands. */
 uint64_t outside_process_look_at(struct outside_thread *t, uint64_t now_ns) {
     if (t->recogniser != NULL && (t->followed != NULL || now_ns >= t->loops_ns)) {
-        loops_look(t, now_ns);
-        t->loops_ns = now_ns + (t->certainty == HD_RECORD_LOOP_CERTAIN ? RARE_NS : CHECK_NS);
+        bool done = loops_look(t, now_ns);
+        uint64_t every_ns = t->certainty == HD_RECORD_LOOP_CERTAIN ? RARE_NS : CHECK_NS;
+        t->loops_ns = done ? now_ns + every_ns : t->loops_ns;
     }
     bool may_hang = t->certainty != HD_RECORD_NO_LOOP || t->tid == t->process->live.pid;
     return may_hang ? followed_look(t, now_ns) : UINT64_MAX;

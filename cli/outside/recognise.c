@@ -16,13 +16,14 @@
 #include "recognise/open_files.h"
 
 /* The time from one judgement to the next. CERTAIN_NS: the loop is certain and in its wait; a new kind of
- * wait is judged at once. TURN_NS: a turn runs. LEFT_AGAIN_NS: a turn runs, and the loop seems to be over.
+ * wait is judged at once. TURN_NS: a turn runs. AGAIN_NS: a turn runs, and the loop seems to be over, or a
+ * wait is not read yet.
  *
  * Many threads never get a loop. The time for them is a share of the time since their last new kind of wait:
  * at least SOON_NS, at most UNKNOWN_NS. */
 #define CERTAIN_NS (60 * HD_NS_PER_S)
 #define TURN_NS (1 * HD_NS_PER_S)
-#define LEFT_AGAIN_NS (200 * HD_NS_PER_MS)
+#define AGAIN_NS (200 * HD_NS_PER_MS)
 #define SOON_NS (40 * HD_NS_PER_MS)
 #define UNKNOWN_NS (10 * HD_NS_PER_S)
 #define UNKNOWN_SHARE 8
@@ -331,7 +332,7 @@ bool outside_sums_due(const struct outside_recogniser *r, const struct hd_hook_t
         return false;
     }
     if (r->rule.certain && !waits) {
-        return age_ns >= (r->again_soon ? LEFT_AGAIN_NS : TURN_NS);
+        return age_ns >= (r->again_soon || outside_is_unread(r) ? AGAIN_NS : TURN_NS);
     }
     if (r->rule.certain) {
         return waited && age_ns >= CERTAIN_NS;

@@ -25,6 +25,7 @@
 
 #define PLACES 300u
 #define PROCESSES 12u
+#define MUCH_NS (3600 * HD_NS_PER_S)
 
 static struct hd_hook {
     uint32_t taken;
@@ -55,10 +56,16 @@ static void times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_wait_ti
     *out = (struct hd_wait_times){.waits = 0};
 }
 
+static void read_state(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) {
+    (void)h, (void)tid;
+    *out = (struct hd_hook_thread){.known = true};
+}
+
 static const struct hd_hook_way way = {.name = "test",
                                        .watch = watch,
                                        .unwatch = unwatch,
                                        .judge = judge,
+                                       .read = read_state,
                                        .times = times,
                                        .free_places = free_places};
 static struct watcher watcher;
@@ -192,29 +199,51 @@ static bool wait_anew(const struct outside_process *p) {
     return p->share.spent_ns > before_ns;
 }
 
-static void new_waits_without_end_leave_time_to_others(void **state) {
-    struct outside_process *hostile = &process[0], *same_user = &process[1], *other = &process[2];
-    const uint64_t much_ns = 3600 * HD_NS_PER_S;
-    (void)state;
+static void open_all(void) {
     watcher.stacks = outside_stacks_create();
-    open_own(hostile, 1000);
-    open_own(same_user, 1000);
-    open_own(other, 1001);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_false(wait_anew(&process[i])); /* the first wait of a thread is read, and does not count */
-    }
-    assert_true(wait_anew(hostile));
-    hostile->share.spent_ns += much_ns;
-    assert_false(wait_anew(hostile));
-    assert_true(wait_anew(same_user));
-    outside_user_find(watcher.users, 1000)->share.spent_ns += much_ns;
-    assert_false(wait_anew(same_user));
-    assert_true(wait_anew(other));
+    open_own(&process[0], 1000);
+    open_own(&process[1], 1000);
+    open_own(&process[2], 1001);
+}
+
+static void close_all(void) {
     for (unsigned i = 0; i < 3; i++) {
         outside_thread_remove(process[i].threads);
         live_process_close(&process[i].live);
     }
     outside_stacks_destroy(watcher.stacks);
+}
+
+static void new_waits_without_end_leave_time_to_others(void **state) {
+    struct outside_process *hostile = &process[0], *same_user = &process[1], *other = &process[2];
+    (void)state;
+    open_all();
+    for (unsigned i = 0; i < 3; i++) {
+        assert_false(wait_anew(&process[i])); /* the first wait of a thread is read, and does not count */
+    }
+    assert_true(wait_anew(hostile));
+    hostile->share.spent_ns += MUCH_NS;
+    assert_false(wait_anew(hostile));
+    assert_true(wait_anew(same_user));
+    outside_user_find(watcher.users, 1000)->share.spent_ns += MUCH_NS;
+    assert_false(wait_anew(same_user));
+    assert_true(wait_anew(other));
+    close_all();
+}
+
+/* Without that, its new wait would be a hang. */
+static void the_share_does_not_stop_the_look_at_a_long_turn(void **state) {
+    struct outside_process *p = &process[0];
+    (void)state;
+    open_all();
+    (void)wait_anew(p);
+    p->share.spent_ns += MUCH_NS;
+    (void)wait_anew(p);
+    assert_false(loops_look(p->threads, hd_os_now_ns()));
+    p->threads->followed = (void *)&hook;
+    assert_true(loops_look(p->threads, hd_os_now_ns()));
+    p->threads->followed = NULL;
+    close_all();
 }
 
 static void a_share_is_paid_back(void **state) {
@@ -233,6 +262,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(one_process_leaves_some_to_its_users_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_missing_room_is_said_and_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(new_waits_without_end_leave_time_to_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_share_does_not_stop_the_look_at_a_long_turn, set_up, tear_down),
         cmocka_unit_test(a_share_is_paid_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
