@@ -64,20 +64,21 @@ static void take(struct outside_thread *t) {
 
 /* ---- the work on waits -------------------------------------------------------------------------- */
 
-/* Of one CPU, and at most at once: for all programs of a user, and half of that for one program. */
-#define USER_PARTS 10u
-#define PROCESS_PARTS 20u
-#define USER_NS (500 * HD_NS_PER_MS)
-#define PROCESS_NS (250 * HD_NS_PER_MS)
+/* Half of what its user has. */
+#define PROCESS_PARTS (2 * OUTSIDE_USER_PARTS)
+#define PROCESS_NS (OUTSIDE_USER_NS / 2)
 
 static bool may_work(struct outside_process *p) {
     uint64_t now_ns = hd_os_now_ns();
     struct outside_user *user = outside_user_find(p->watcher->users, p->shown.uid);
-    bool user_may = user == NULL || outside_share_is_left(&user->share, now_ns, USER_PARTS, USER_NS);
+    bool user_may =
+        user == NULL || outside_share_is_left(&user->share, now_ns, OUTSIDE_USER_PARTS, OUTSIDE_USER_NS);
     return outside_share_is_left(&p->share, now_ns, PROCESS_PARTS, PROCESS_NS) && user_may;
 }
 
-static void has_worked(struct outside_process *p, uint64_t cpu_ns) {
+/* `begun_ns`: this thread's CPU time before the work. */
+static void has_worked(struct outside_process *p, uint64_t begun_ns) {
+    const uint64_t cpu_ns = hd_os_thread_cpu_ns() - begun_ns;
     struct outside_user *user = outside_user_find(p->watcher->users, p->shown.uid);
     p->share.spent_ns += cpu_ns;
     if (user != NULL) {
@@ -102,15 +103,16 @@ void loops_sight(struct outside_thread *t, const struct hd_hook_sight *sight) {
         return;
     }
     outside_reads_no_more(t->process->watcher);
-    /* The first wait of each thread is read at once: without it a thread that waits seems to hang. */
-    if (!first && !may_work(t->process)) {
+    /* The first wait of each thread is always read: without it a thread that waits seems to hang. */
+    bool may = may_work(t->process);
+    if (!first && !may) {
         outside_sight_later(t->recogniser, &source, sight);
         return;
     }
-    uint64_t cpu_ns = hd_os_thread_cpu_ns();
+    uint64_t begun_ns = hd_os_thread_cpu_ns();
     outside_sight(t->recogniser, &source, sight);
     take(t);
-    has_worked(t->process, first ? 0 : hd_os_thread_cpu_ns() - cpu_ns);
+    has_worked(t->process, begun_ns);
 }
 
 /* True: the thread seems to be in a long turn, and may be in a loop's wait that is not read. One read shows
@@ -133,8 +135,10 @@ bool loops_look(struct outside_thread *t, uint64_t now_ns) {
         return false;
     }
     outside_reads_no_more(t->process->watcher);
+    uint64_t begun_ns = hd_os_thread_cpu_ns();
     outside_sums(t->recogniser, &source, &seen, now_ns);
     take(t);
+    has_worked(t->process, begun_ns);
     return true;
 }
 

@@ -49,7 +49,7 @@ int outside_thread_add(struct outside_process *p, pid_t tid) {
     if (rc == 0) {
         rc = w->way->watch(w->hook, p->live.pid, tid);
         if (rc != 0) {
-            outside_user_leave(&w->users, p->shown.uid);
+            outside_user_leave(&w->users, p->shown.uid, hd_os_now_ns());
         }
     }
     if (rc != 0) {
@@ -75,7 +75,7 @@ static void take_out(struct outside_thread *t) {
     *at = t->next;
     t->process->thread_count--;
     t->process->watcher->threads--;
-    outside_user_leave(&t->process->watcher->users, t->process->shown.uid);
+    outside_user_leave(&t->process->watcher->users, t->process->shown.uid, hd_os_now_ns());
 }
 
 void outside_thread_remove(struct outside_thread *t) {

@@ -24,14 +24,29 @@ bool outside_user_enter(struct outside_user **users, uid_t uid) {
     return true;
 }
 
-void outside_user_leave(struct outside_user **users, uid_t uid) {
-    struct outside_user **at = users;
-    while (*at != NULL && (*at)->uid != uid) {
-        at = &(*at)->next;
-    }
+static void forget(struct outside_user **at) {
     struct outside_user *u = *at;
-    if (u != NULL && --u->threads == 0) {
-        *at = u->next;
-        free(u);
+    *at = u->next;
+    free(u);
+}
+
+static bool owes(struct outside_user *u, uint64_t now_ns) {
+    return !outside_share_is_left(&u->share, now_ns, OUTSIDE_USER_PARTS, 1);
+}
+
+void outside_user_leave(struct outside_user **users, uid_t uid, uint64_t now_ns) {
+    for (struct outside_user **at = users, *u; (u = *at) != NULL;) {
+        u->threads -= u->uid == uid && u->threads != 0;
+        if (u->threads == 0 && !owes(u, now_ns)) {
+            forget(at);
+        } else {
+            at = &u->next;
+        }
+    }
+}
+
+void outside_users_free(struct outside_user **users) {
+    while (*users != NULL) {
+        forget(users);
     }
 }

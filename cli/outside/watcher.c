@@ -157,6 +157,7 @@ void watcher_destroy(struct watcher *w) {
         outside_process_end(w->processes, true);
     }
     w->way->close(w->hook);
+    outside_users_free(&w->users);
     outside_stacks_destroy(w->stacks);
     free(w->stack);
     free(w);
@@ -217,14 +218,18 @@ static void check_one(struct watcher *w, uint64_t now_ns) {
     }
 }
 
-/* The process runs another program now, which has a watch of its own. */
+/* The process runs another program now, which has a watch of its own. It owes what the program before it has
+ * spent. */
 static void replace(struct outside_process *p) {
     struct watcher *w = p->watcher;
     struct problem why;
     pid_t pid = p->live.pid;
+    const struct outside_share share = p->share;
     outside_process_end(p, true);
     if (outside_process_add(w, pid, &why) == 0) {
-        process_of(w, pid)->young = true;
+        p = process_of(w, pid);
+        p->young = true;
+        p->share = share;
     } else if (w->options.events.note != NULL) {
         w->options.events.note(w->options.events.arg, NULL, why.text);
     }

@@ -25,6 +25,7 @@
 
 #define PLACES 300u
 #define PROCESSES 12u
+#define UNTIL_NS (60 * HD_NS_PER_S)
 #define MUCH_NS (3600 * HD_NS_PER_S)
 
 static struct hd_hook {
@@ -97,7 +98,10 @@ static int tear_down(void **state) {
             outside_thread_remove(process[i].threads);
         }
     }
-    assert_null(watcher.users); /* the counts are those of the threads */
+    for (const struct outside_user *u = watcher.users; u != NULL; u = u->next) {
+        assert_int_equal(u->threads, 0); /* the counts are those of the threads */
+    }
+    outside_users_free(&watcher.users);
     return 0;
 }
 
@@ -183,7 +187,7 @@ static void open_own(struct outside_process *p, uid_t uid) {
 }
 
 /* A wait of a new kind, with a stack. True: the watcher has worked on it now. */
-static bool wait_anew(const struct outside_process *p) {
+static bool wait_anew(struct outside_process *p) {
     static uint64_t count;
     count++;
     const uint8_t stack[512] = {1};
@@ -194,6 +198,7 @@ static bool wait_anew(const struct outside_process *p) {
                                         .stack = stack,
                                         .stack_addr = 4096 * count,
                                         .stack_bytes = sizeof stack};
+    (void)outside_share_is_left(&p->share, hd_os_now_ns(), OUTSIDE_USER_PARTS, 0); /* more than is due */
     uint64_t before_ns = p->share.spent_ns;
     loops_sight(p->threads, &sight);
     return p->share.spent_ns > before_ns;
@@ -219,7 +224,7 @@ static void new_waits_without_end_leave_time_to_others(void **state) {
     (void)state;
     open_all();
     for (unsigned i = 0; i < 3; i++) {
-        assert_false(wait_anew(&process[i])); /* the first wait of a thread is read, and does not count */
+        assert_true(wait_anew(&process[i]));
     }
     assert_true(wait_anew(hostile));
     hostile->share.spent_ns += MUCH_NS;
@@ -246,6 +251,54 @@ static void the_share_does_not_stop_the_look_at_a_long_turn(void **state) {
     close_all();
 }
 
+static uint64_t owed(uid_t uid) {
+    const struct outside_user *u = outside_user_find(watcher.users, uid);
+    return u != NULL ? u->share.spent_ns : 0;
+}
+
+static void wait_without_end(struct outside_process *p) {
+    uint64_t until_ns = hd_os_now_ns() + UNTIL_NS;
+    while (p->share.spent_ns < OUTSIDE_USER_NS / 2) {
+        (void)wait_anew(p);
+        assert_true(hd_os_now_ns() < until_ns);
+    }
+}
+
+/* Its programs end, and others begin. The debt is all of the watcher's own counting. */
+static void a_user_owes_the_time_of_programs_that_have_ended(void **state) {
+    struct outside_process *first = &process[0], *second = &process[1];
+    (void)state;
+    open_all();
+    wait_without_end(first);
+    wait_without_end(second);
+    const uint64_t before_ns = owed(1000);
+    assert_true(before_ns >= OUTSIDE_USER_NS / 4);
+    outside_thread_remove(first->threads);
+    outside_thread_remove(second->threads);
+    assert_true(owed(1000) >= before_ns / 2);
+    assert_int_equal(outside_thread_add(first, getpid()), 0);
+    assert_true(wait_anew(first)); /* a first wait is read, and counts */
+    outside_thread_remove(first->threads);
+    outside_user_leave(&watcher.users, 1000, hd_os_now_ns() + MUCH_NS);
+    assert_null(outside_user_find(watcher.users, 1000));
+    assert_int_equal(outside_thread_add(first, getpid()), 0);
+    assert_int_equal(outside_thread_add(second, getpid() + 1), 0);
+    close_all();
+}
+
+static void looks_at_sums_count(void **state) {
+    struct outside_process *p = &process[0];
+    (void)state;
+    open_all();
+    (void)wait_anew(p);
+    p->share.spent_ns += MUCH_NS;
+    (void)wait_anew(p);
+    p->share = (struct outside_share){.updated_ns = hd_os_now_ns()};
+    assert_true(loops_look(p->threads, hd_os_now_ns()));
+    assert_true(p->share.spent_ns > 0);
+    close_all();
+}
+
 static void a_share_is_paid_back(void **state) {
     struct outside_share share = {.spent_ns = 1000, .updated_ns = 1};
     (void)state;
@@ -263,6 +316,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(only_missing_room_is_said_and_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(new_waits_without_end_leave_time_to_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_share_does_not_stop_the_look_at_a_long_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_user_owes_the_time_of_programs_that_have_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(looks_at_sums_count, set_up, tear_down),
         cmocka_unit_test(a_share_is_paid_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
