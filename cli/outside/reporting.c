@@ -195,14 +195,16 @@ bool reporting_has_turn(const struct outside_process *p) {
     return p->reporting != NULL && !hd_turns_is_empty(&p->reporting->worker->turns);
 }
 
-static bool is_idle(const struct outside_reporting *r) {
-    return hd_turns_is_empty(&r->worker->turns) && r->worker->publisher.deferred.count == 0 &&
-           hd_os_now_ns() - r->used_ns > IDLE_NS;
+/* A followed thread has its watch here, also if the worker had no room for its turn. */
+static bool is_idle(const struct outside_process *p) {
+    const struct outside_reporting *r = p->reporting;
+    return p->followed == 0 && hd_turns_is_empty(&r->worker->turns) &&
+           r->worker->publisher.deferred.count == 0 && hd_os_now_ns() - r->used_ns > IDLE_NS;
 }
 
 void reporting_close(struct outside_process *p, bool at_once) {
     struct outside_reporting *r = p->reporting;
-    if (r == NULL || (!at_once && !is_idle(r))) {
+    if (r == NULL || (!at_once && !is_idle(p))) {
         return;
     }
     p->kept = p->kept != NULL ? p->kept : calloc(1, sizeof *p->kept);
