@@ -13,6 +13,8 @@
 
 /* ---- records ------------------------------------------------------------------------------------ */
 
+/* A reader that has not read all gets no wake-up for more, and records without one (BPF_RB_NO_WAKEUP) may be
+ * there. So the sender of each record whose time counts forces it. */
 static __always_inline void send(const struct hd_record_head *head, __u64 flags) {
     if (bpf_ringbuf_output(&ring, (void *)head, sizeof *head, flags) != 0) {
         __sync_fetch_and_add(&lost, 1);
@@ -157,7 +159,7 @@ static __noinline int add_kind(struct hd_slot *s, struct call *c, __u64 now) {
     store_registers(regs, r->regs);
     r->valid = CALL_REGISTERS;
     copy_stack(r, c->sp);
-    bpf_ringbuf_submit(r, 0);
+    bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
     return i;
 }
 

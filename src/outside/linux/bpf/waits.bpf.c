@@ -42,7 +42,7 @@ static __always_inline void end_turn(struct hd_slot *s, __u64 now) {
     } else {
         struct hd_record_head head = {.type = HD_RECORD_TURN, .tid = s->tid, .at_ns = start, .end_ns = now};
         head.earlier_ns = start - since;
-        send(&head, 0);
+        send(&head, BPF_RB_FORCE_WAKEUP);
     }
 }
 
@@ -187,15 +187,13 @@ static __always_inline void gets_cpu(struct hd_slot *s, __u64 now) {
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_threads, bool preempted, struct task_struct *prev, struct task_struct *next) {
     struct hd_slot *from = !preempted && prev->__state != 0 ? switched(prev) : 0, *to = switched(next);
-    if (from == 0 && to == 0) {
-        return 0;
-    }
-    __u64 now = bpf_ktime_get_ns(); /* reading the clock is much of what a switch costs */
+    /* Reading the clock is much of what a switch costs. One test of both pointers may become an "or" of them,
+     * which the kernel refuses. */
     if (from != 0) {
-        gives_up(from, prev, now);
+        gives_up(from, prev, bpf_ktime_get_ns());
     }
     if (to != 0) {
-        gets_cpu(to, now);
+        gets_cpu(to, bpf_ktime_get_ns());
     }
     return 0;
 }
