@@ -91,6 +91,7 @@ static void on_exec(void *arg, pid_t pid) {
 
 static int open_way(struct watcher *w, const struct hd_hook_way *way) {
     const struct hd_hook_events events = {.arg = w,
+                                          .look_ns = w->options.settings.interval_ns,
                                           .sight = on_sight,
                                           .turn = on_turn,
                                           .thread_began = on_thread_began,

@@ -54,9 +54,11 @@ struct hd_hook_turn {
     uint64_t start_ns, earlier_ns, end_ns;
 };
 
-/* The functions that `step` calls. `tid` is the number that this process's /proc has. */
+/* When the caller calls `step`, and the functions that `step` calls. `tid` is the number that this process's
+ * /proc has. */
 struct hd_hook_events {
     void *arg;
+    uint64_t look_ns; /* the time from one call of `step` to the next, if nothing is late */
     void (*sight)(void *arg, pid_t tid, const struct hd_hook_sight *sight);
     void (*turn)(void *arg, pid_t tid, const struct hd_hook_turn *turn); /* at least `long_ns` */
     void (*thread_began)(void *arg, pid_t pid, pid_t tid);

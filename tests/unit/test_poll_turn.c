@@ -33,7 +33,7 @@ static bool look(uint64_t ms, enum where where, uint64_t slices) {
 
 static int begin(void **state) {
     (void)state;
-    hd_poll_turn_init(&turn, 0);
+    hd_poll_turn_init(&turn, 0, 50 * MS);
     assert_false(look(50, WAITS, 1));
     assert_true(turn.shown.known && turn.shown.waits);
     return 0;
@@ -77,7 +77,7 @@ static void another_block_is_another_turn(void **state) {
 
 static void what_a_thread_does_before_its_first_wait_is_not_known(void **state) {
     (void)state;
-    hd_poll_turn_init(&turn, 7);
+    hd_poll_turn_init(&turn, 7, 50 * MS);
     assert_false(look(50, BLOCKED, 1));
     assert_false(look(500, BLOCKED, 1));
     assert_false(turn.shown.known);
@@ -141,6 +141,16 @@ static void a_late_look_does_not_lengthen_a_turn(void **state) {
     }
 }
 
+static void looks_as_rare_as_the_interval_are_not_late(void **state) {
+    (void)state;
+    hd_poll_turn_init(&turn, 0, 1000 * MS);
+    assert_false(look(1000, WAITS, 1));
+    assert_false(look(2000, BLOCKED, 2));
+    assert_false(look(3000, BLOCKED, 2));
+    assert_true(look(4000, WAITS, 3));
+    assert_int_equal(ended.end_ns, 4000 * MS);
+}
+
 static void a_thread_without_a_cpu_is_where_it_was(void **state) {
     (void)state;
     const struct hd_poll_look blocked = {.blocked = true, .sched = {.cpu_ns = 9, .slices = 2}};
@@ -162,6 +172,7 @@ int main(void) {
         cmocka_unit_test_setup(a_proof_joins_a_block_and_what_runs_after_it, begin),
         cmocka_unit_test_setup(a_proof_that_begins_after_a_look_does_not_join_it, begin),
         cmocka_unit_test(a_thread_without_a_cpu_is_where_it_was),
+        cmocka_unit_test(looks_as_rare_as_the_interval_are_not_late),
         cmocka_unit_test_setup(a_late_look_does_not_lengthen_a_turn, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

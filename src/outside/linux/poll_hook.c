@@ -87,7 +87,7 @@ static struct hd_poll_thread *find(struct hd_hook *h, pid_t tid) {
 int hd_poll_hook_watch(struct hd_hook *h, pid_t pid, pid_t tid) {
     hd_poll_hook_unwatch(h, tid); /* the number of a thread that has ended */
     struct hd_poll_thread *t = malloc(sizeof *t);
-    int rc = t != NULL ? hd_poll_thread_open(t, pid, tid) : -ENOMEM;
+    int rc = t != NULL ? hd_poll_thread_open(t, pid, tid, h->events.look_ns) : -ENOMEM;
     if (rc != 0) {
         if (t != NULL) {
             hd_poll_thread_close(t);

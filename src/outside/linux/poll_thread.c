@@ -15,9 +15,9 @@ static int open_file(pid_t pid, pid_t tid, const char *name) {
     return hd_os_open(AT_FDCWD, path);
 }
 
-int hd_poll_thread_open(struct hd_poll_thread *t, pid_t pid, pid_t tid) {
+int hd_poll_thread_open(struct hd_poll_thread *t, pid_t pid, pid_t tid, uint64_t look_ns) {
     *t = (struct hd_poll_thread){.pid = pid, .tid = tid, .kinds.now = HD_POLL_NO_KIND, .schedstat_fd = -1};
-    hd_poll_turn_init(&t->turn, hd_os_now_ns());
+    hd_poll_turn_init(&t->turn, hd_os_now_ns(), look_ns);
     t->syscall_fd = open_file(pid, tid, "syscall");
     if (t->syscall_fd < 0) {
         return t->syscall_fd;

@@ -26,8 +26,9 @@ struct hd_poll_thread {
 /* Fills the members proven_ns and blocked_ns of the look, and may change t->turn.waited_ns. */
 typedef void (*hd_poll_prove)(struct hd_poll_thread *t, struct hd_poll_look *look);
 
-/* Zeros *t and opens the thread's files. 0 or a negative errno value. */
-int hd_poll_thread_open(struct hd_poll_thread *t, pid_t pid, pid_t tid);
+/* Zeros *t and opens the thread's files. `look_ns`: the time between two looks. 0 or a negative errno value.
+ */
+int hd_poll_thread_open(struct hd_poll_thread *t, pid_t pid, pid_t tid, uint64_t look_ns);
 void hd_poll_thread_close(struct hd_poll_thread *t);
 
 /* The result of a look, besides the state in t->turn. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "outside/linux/poll_turn.h"
 
-#define LATE_NS (100 * HD_NS_PER_MS) /* after the look before: looks are 50 ms apart */
+#define LATE_LOOKS 2 /* after so many times between looks, a look is late */
 
-void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns) {
-    *t = (struct hd_poll_turn){.shown = {.since_ns = now_ns}, .last = {.at_ns = now_ns}, .waited_ns = now_ns};
+void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns, uint64_t look_ns) {
+    *t = (struct hd_poll_turn){.shown = {.since_ns = now_ns},
+                               .last = {.at_ns = now_ns},
+                               .waited_ns = now_ns,
+                               .late_ns = LATE_LOOKS * look_ns};
 }
 
 bool hd_poll_turn_rests(const struct hd_poll_look *before, const struct hd_poll_look *now) {
@@ -40,7 +43,7 @@ static bool is_exact(const struct hd_poll_turn *t, const struct hd_poll_look *lo
 
 /* When the turn of the look before ended. A late look is no proof that the turn lasted until then. */
 static uint64_t end_of(const struct hd_poll_turn *t, const struct hd_poll_look *look) {
-    uint64_t late_ns = t->last.at_ns + LATE_NS;
+    uint64_t late_ns = t->last.at_ns + t->late_ns;
     return is_exact(t, look) ? look->blocked_ns : look->at_ns < late_ns ? look->at_ns : late_ns;
 }
 

@@ -24,12 +24,14 @@ struct hd_poll_turn {
     struct hd_hook_thread shown;
     struct hd_poll_look last;
     uint64_t waited_ns; /* the last time at which the thread was seen in its loop's wait */
+    uint64_t late_ns;   /* a look so long after the one before is late */
 };
 
-void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns);
+/* `look_ns`: the time between two looks. */
+void hd_poll_turn_init(struct hd_poll_turn *t, uint64_t now_ns, uint64_t look_ns);
 
 /* True: a turn has ended that at least two looks saw. It is in *ended, and may have ended a look earlier.
- * After a late look its end is 100 ms after the look before. */
+ * After a late look it ends twice the time between looks after the look before. */
 bool hd_poll_turn_look(struct hd_poll_turn *t, const struct hd_poll_look *look, struct hd_hook_turn *ended);
 
 /* True: the thread was off its CPU at the look before, and has not got one since. So it is where it was: a
