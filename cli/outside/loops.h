@@ -9,8 +9,8 @@
 
 /* The thread has begun a wait of a new kind. */
 void loops_sight(struct outside_thread *t, const struct hd_hook_sight *sight);
-/* Lets the recogniser count the thread's waits if that is due, and takes its findings. False: that is due, and
- * the program or its user has no time left. */
+/* Lets the recogniser count the thread's waits if that is due, and takes its findings. False: that is due,
+ * and the program or its user has no time left. */
 bool loops_look(struct outside_thread *t, uint64_t now_ns);
 /* The thread has ended, or its process runs another program now. */
 void loops_forget(struct outside_thread *t);

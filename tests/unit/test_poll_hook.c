@@ -221,7 +221,7 @@ static void see_turn(void) {
 /* Watches a child until it is in its wait. False: the way cannot be opened here. */
 static bool watch(const char *name) {
     struct hd_hook_events events = {
-        .arg = &seen, .sight = on_sight, .turn = on_turn, .thread_ended = on_ended};
+        .arg = &seen, .look_ns = 50 * MS, .sight = on_sight, .turn = on_turn, .thread_ended = on_ended};
     const struct hd_hook_way *const *way = hd_hook_ways;
     while (*way != NULL && strcmp((*way)->name, name) != 0) {
         way++;
@@ -397,7 +397,7 @@ static int look_at_woken_child(int cpu) {
 static void a_woken_thread_without_a_cpu_is_in_its_wait(void **state) {
     (void)state;
     cpu_set_t all;
-    int cpu = 0, looks = 0;
+    int cpu = 0, looks = 0, sum = 0;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     while (!CPU_ISSET(cpu, &all)) {
         cpu++;
@@ -414,10 +414,14 @@ static void a_woken_thread_without_a_cpu_is_in_its_wait(void **state) {
             looks = look_at_woken_child(cpu);
             print_message("%s: %d looks\n", ways[i], looks);
             assert_true(looks >= 0);
+            sum += looks;
             leave();
         }
     }
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    if (sum == 0) { /* the kernel refuses SCHED_FIFO, as in some containers */
+        skip();
+    }
 }
 
 static int run_all(const char *user) {
