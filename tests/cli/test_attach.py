@@ -134,7 +134,7 @@ class Attach(unittest.TestCase):
         self.assertEqual(("", 0), (err, status))
         self.assertRegex(out, r"(?m)^hangdog: hang of (at least )?[0-9.]+ m?s in stall \(hangs\.py:5\), hangs\.py\[%d\]" % server.pid)
         self.assertRegex(out, r"(?m)^  why  slept in ")
-        self.assertRegex(out, r"(?m)^hangdog: watched hangs\.py\[%d\] for .* s: \d+ hangs?, .* lost\s+\(\d+%%\)$" % server.pid)
+        self.assertRegex(out, r"(?m)^hangdog: watched hangs\.py\[%d\] for .* m?s: \d+ hangs?, .* lost\s+\(\d+%%\)$" % server.pid)
         self.stall(server, 0)
         self.assertEqual((files, maps), (os.listdir("/proc/%d/fd" % server.pid),
                                          pathlib.Path("/proc/%d/maps" % server.pid).read_bytes()))
