@@ -54,6 +54,13 @@ static void read_python_now(struct hd_stacks *stacks, hd_thread_id thread, struc
     }
 }
 
+static bool is_same(const struct hd_probe *a, const struct hd_probe *b) {
+    const struct hd_lock_seen *x = &a->evidence.lock, *y = &b->evidence.lock;
+    return a->collector == b->collector && (a->evidence.kind != HD_EVIDENCE_LOCK ||
+                                            (x->gil == y->gil && hd_thread_id_equal(x->owner, y->owner) &&
+                                             hd_thread_id_equal(x->joined, y->joined)));
+}
+
 /* Reads the owner of Python's global lock or the joined thread, and whether a garbage collection runs. Both
  * may change while the thread's stack stays the same. Leaves both unchanged if the thread has moved on since
  * the sample, because the worker may then have read those of a later moment. */
@@ -61,7 +68,7 @@ static void read_python(struct hd_worker *worker, const struct hd_turn *turn, co
                         struct hd_probe *e) {
     struct hd_probe now = *e;
     read_python_now(&worker->stacks, turn->loop.thread, &now);
-    if (memcmp(&now, e, sizeof now) == 0) {
+    if (is_same(&now, e)) {
         return;
     }
     if (!hd_tracking_is_over(worker->run, turn) && !hd_capture_has_moved(turn->loop.thread, c)) {

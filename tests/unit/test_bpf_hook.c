@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <poll.h>
 
 #include "child.h"
 #include "os/os.h"
@@ -408,22 +407,6 @@ static void threads_and_processes_come_and_go(void **state) {
     assert_int_equal(way->watch(hook, child, child), -ESRCH);
 }
 
-/* Other programs of the host begin, and the watcher rests. */
-static void a_new_wait_wakes_the_watcher_among_other_records(void **state) {
-    (void)state;
-    watch_child(HD_WAIT_IDLE);
-    look_until(waits_now());
-    struct pollfd ring = {.fd = way->descriptor(hook), .events = POLLIN};
-    pid_t other = fork();
-    if (other == 0) {
-        hd_os_nap(LONG_NS); /* until this process polls */
-        make_child();
-        _exit(write(event[1], "p", 1) != 1);
-    }
-    assert_int_equal(poll(&ring, 1, (int)(UNTIL_NS / HD_NS_PER_MS)), 1);
-    assert_int_equal(waitpid(other, NULL, 0), other);
-}
-
 /* The slots are more than the threads; each thread gives its own back. */
 static void slots_are_used_again(void **state) {
     (void)state;
@@ -480,7 +463,6 @@ int main(void) {
         cmocka_unit_test_teardown(a_busy_loop_before_its_first_sight_is_in_no_long_turn, end),
         cmocka_unit_test_teardown(each_wait_call_is_seen, end),
         cmocka_unit_test_teardown(threads_and_processes_come_and_go, end),
-        cmocka_unit_test_teardown(a_new_wait_wakes_the_watcher_among_other_records, end),
         cmocka_unit_test_teardown(slots_are_used_again, end),
     };
     return cmocka_run_group_tests_name("a hook by BPF", tests, open_hook, close_hook);

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 #undef print_error
 
-#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -27,6 +26,7 @@
 #include "cli/outside/recognise_wait.h"
 #include "cli/outside/reporting.h"
 #include "cli/outside/threads.h"
+#include "folder.h"
 #include "os/os.h"
 
 #define THRESHOLD_NS (200 * HD_NS_PER_MS)
@@ -154,7 +154,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    char command[PATH_MAX + 16];
     (void)state;
     outside_thread_remove(process.threads);
     reporting_forget(&process);
@@ -162,8 +161,7 @@ static int tear_down(void **state) {
     live_process_close(&process.live);
     outside_stacks_destroy(watcher.stacks);
     free(watcher.stack);
-    snprintf(command, sizeof command, "rm -rf %s", record.options.spool);
-    return system(command);
+    return folder_remove(record.options.spool);
 }
 
 static void send_byte(int to) {
