@@ -203,7 +203,7 @@ set(of_x86_64 capture_mend capture_short unwind_expression)
 
 # Not under an emulator. To the kernel each thread there is the emulator: its calls, its registers, its memory.
 set(not_emulated capture_alt_stack capture_frozen capture_method capture_refused capture_signalled capture_unanswered
-  main_thread os_linux poll_hook probe probe_children recognise_outside sampled)
+  main_thread os_linux outside_followed poll_hook probe probe_children recognise_outside sampled)
 list(APPEND not_emulated record_copy short_name turn_capacity unwind_hostile) # assert times, or take minutes there
 list(APPEND not_emulated crash suspended) # of tests/darwin: process_vm_readv is missing there; tests/apple runs that code on arm64
 
