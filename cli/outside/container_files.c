@@ -106,43 +106,6 @@ static bool read_containerd(const char *root, const char *folder, struct hd_orig
     return found;
 }
 
-/* ---- containers that have gone ------------------------------------------------------------------ */
-
-#define REMEMBERED 32u /* containers; the newest ones */
-
-/* A program may outlive its container's files, and be watched anew then, as after an exec. */
-static struct remembered {
-    uid_t owner;
-    char id[HD_ORIGIN_ID], name[HD_ORIGIN_NAME], image[HD_ORIGIN_NAME];
-} remembered[REMEMBERED];
-static unsigned next_remembered;
-
-static struct remembered *find_remembered(const char *id, uid_t owner) {
-    for (unsigned i = 0; i < REMEMBERED; i++) {
-        if (remembered[i].owner == owner && strcmp(remembered[i].id, id) == 0) {
-            return &remembered[i];
-        }
-    }
-    return NULL;
-}
-
-static void remember(const struct hd_origin *of, uid_t owner) {
-    struct remembered *r = find_remembered(of->container_id, owner);
-    r = r != NULL ? r : &remembered[next_remembered++ % REMEMBERED];
-    r->owner = owner;
-    memcpy(r->id, of->container_id, sizeof r->id);
-    memcpy(r->name, of->container_name, sizeof r->name);
-    memcpy(r->image, of->image, sizeof r->image);
-}
-
-static void recall(struct hd_origin *out, uid_t owner) {
-    const struct remembered *r = find_remembered(out->container_id, owner);
-    if (r != NULL) {
-        memcpy(out->container_name, r->name, sizeof r->name);
-        memcpy(out->image, r->image, sizeof r->image);
-    }
-}
-
 void container_files_read(const char *root, uid_t owner, struct hd_origin *out) {
     static const char containerd[] = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/",
                       k3s[] = "/run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/";
@@ -151,17 +114,11 @@ void container_files_read(const char *root, uid_t owner, struct hd_origin *out) 
     if (strlen(out->container_id) != 64) { /* no id of theirs: LXC */
         return;
     }
-    bool found = false;
     if (owner == 0) {
-        found = read_docker(root, out) || read_storages(root, "/var/lib", out) ||
-                read_containerd(root, containerd, out) || read_containerd(root, k3s, out);
+        (void)(read_docker(root, out) || read_storages(root, "/var/lib", out) ||
+               read_containerd(root, containerd, out) || read_containerd(root, k3s, out));
     } else if (owner == geteuid() && home != NULL) {
         snprintf(own, sizeof own, "%s/.local/share", home);
-        found = read_storages(root, own, out);
-    }
-    if (found) {
-        remember(out, owner);
-    } else {
-        recall(out, owner);
+        read_storages(root, own, out);
     }
 }

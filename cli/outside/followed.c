@@ -14,7 +14,7 @@
 
 #define UNKNOWN_NS (1 * HD_NS_PER_S) /* after the threshold, for which a thread without a loop is suspect */
 #define SAMPLE_NS (2 * HD_NS_PER_MS) /* how long a running thread may take to give its first sample */
-#define SAMPLED_MAX 32u              /* The most threads with an open perf event, whose ring has 132 KB. */
+#define SAMPLED_MAX 32u              /* threads with an open perf event; each ring takes 132 KB */
 
 struct outside_followed {
     struct hd_turn_state turn;

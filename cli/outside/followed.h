@@ -19,8 +19,8 @@ void followed_turn(struct outside_thread *t, const struct hd_hook_turn *turn);
 /* The turn is void: the wait before it was not the loop's. */
 void followed_void(struct outside_thread *t, uint64_t now_ns);
 
-/* The thread has got a loop, whose first wait began at `first_ns`. Until now the hook took that wait for a
- * part of the turn. */
+/* The watcher has found the thread's loop, whose first wait began at `first_ns`. The hook counted that wait
+ * as part of the turn, so the turn ends there. */
 void followed_found(struct outside_thread *t, uint64_t first_ns);
 
 /* The thread has ended, and its process lives. */

@@ -48,7 +48,7 @@ struct outside_process {
     struct live_process live;
     struct outside_thread *threads;
     unsigned thread_count;
-    unsigned followed;          /* threads whose turn is followed */
+    unsigned followed;          /* threads whose running turn the watcher follows */
     struct outside_share share; /* of the work on its waits */
     struct outside_kept *kept;  /* of reporting.c; NULL: nothing yet */
     bool own_record;            /* the record is in memory of its own */

@@ -62,7 +62,8 @@ struct watcher_options {
     struct watcher_events events;
     struct hd_record *records; /* memory for the records of the first processes; NULL: the watcher's own */
     unsigned records_count;
-    struct working *now; /* for whom the watcher works, for a supervisor; NULL: there is none */
+    struct working
+        *now; /* the watcher stores here which process it reads, for a supervisor; NULL: no supervisor */
 };
 
 #endif

@@ -189,28 +189,6 @@ static void files_name_containers(void **state) {
     assert_int_equal(folder_remove(root), 0);
 }
 
-/* A program that outlives its container, and is watched anew. */
-static void a_container_that_has_gone_keeps_its_name(void **state) {
-    static const char gone[] = "c0ffee"
-                               "c0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ff";
-    char root[] = "/tmp/hangdog-origin-XXXXXX", folder[128];
-    struct hd_origin before = {.host = ""}, after = {.host = ""}, other = {.host = ""};
-    (void)state;
-    assert_non_null(mkdtemp(root));
-    assert_int_equal(strlen(gone), 64);
-    memcpy(before.container_id, gone, sizeof gone);
-    after = other = before;
-    snprintf(folder, sizeof folder, "/var/lib/docker/containers/%s", gone);
-    write_file(root, folder, "config.v2.json", "{\"Name\": \"/shop\", \"Config\": {\"Image\": \"nginx\"}}");
-    container_files_read(root, 0, &before);
-    assert_int_equal(folder_remove(root), 0);
-    container_files_read(root, 0, &after);
-    assert_string_equal(after.container_name, "shop");
-    assert_string_equal(after.image, "nginx");
-    container_files_read(root, geteuid() + 1, &other); /* another user's, of the same id */
-    assert_string_equal(other.container_name, "");
-}
-
 static void a_process_has_a_place(void **state) {
     (void)state;
     struct hd_origin out;
@@ -230,7 +208,6 @@ int main(void) {
         cmocka_unit_test(texts_of_chance_do_no_harm),
         cmocka_unit_test(a_container_finds_itself_by_its_mounts),
         cmocka_unit_test(files_name_containers),
-        cmocka_unit_test(a_container_that_has_gone_keeps_its_name),
         cmocka_unit_test(a_process_has_a_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,14 +236,19 @@ static void new_waits_without_end_leave_time_to_others(void **state) {
     close_all();
 }
 
-/* Without that, its new wait would be a hang. */
+/* The share is spent, so the watcher has not read the last wait. */
+static void leave_a_wait_unread(struct outside_process *p) {
+    (void)wait_anew(p);
+    p->share.spent_ns += MUCH_NS;
+    (void)wait_anew(p);
+}
+
+/* Without the look the new wait would be a hang. */
 static void the_share_does_not_stop_the_look_at_a_long_turn(void **state) {
     struct outside_process *p = &process[0];
     (void)state;
     open_all();
-    (void)wait_anew(p);
-    p->share.spent_ns += MUCH_NS;
-    (void)wait_anew(p);
+    leave_a_wait_unread(p);
     assert_false(loops_look(p->threads, hd_os_now_ns()));
     p->threads->followed = (void *)&hook;
     assert_true(loops_look(p->threads, hd_os_now_ns()));
@@ -290,9 +295,7 @@ static void looks_at_sums_count(void **state) {
     struct outside_process *p = &process[0];
     (void)state;
     open_all();
-    (void)wait_anew(p);
-    p->share.spent_ns += MUCH_NS;
-    (void)wait_anew(p);
+    leave_a_wait_unread(p);
     p->share = (struct outside_share){.updated_ns = hd_os_now_ns()};
     assert_true(loops_look(p->threads, hd_os_now_ns()));
     assert_true(p->share.spent_ns > 0);

@@ -13,8 +13,8 @@
 
 /* ---- records ------------------------------------------------------------------------------------ */
 
-/* A reader that has not read all gets no wake-up for more, and records without one (BPF_RB_NO_WAKEUP) may be
- * there. So the sender of each record whose time counts forces it. */
+/* The kernel wakes the watcher for a record only if the watcher has read all records before it. Records with
+ * BPF_RB_NO_WAKEUP may lie unread, so sights and long turns wake the watcher by BPF_RB_FORCE_WAKEUP. */
 static __always_inline void send(const struct hd_record_head *head, __u64 flags) {
     if (bpf_ringbuf_output(&ring, (void *)head, sizeof *head, flags) != 0) {
         __sync_fetch_and_add(&lost, 1);

@@ -186,14 +186,13 @@ static __always_inline void gets_cpu(struct hd_slot *s, __u64 now) {
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_threads, bool preempted, struct task_struct *prev, struct task_struct *next) {
-    struct hd_slot *from = !preempted && prev->__state != 0 ? switched(prev) : 0, *to = switched(next);
-    /* Reading the clock is much of what a switch costs. One test of both pointers may become an "or" of them,
-     * which the kernel refuses. */
-    if (from != 0) {
-        gives_up(from, prev, bpf_ktime_get_ns());
+    struct hd_slot *s = !preempted && prev->__state != 0 ? switched(prev) : 0;
+    if (s != 0) {
+        gives_up(s, prev, bpf_ktime_get_ns());
     }
-    if (to != 0) {
-        gets_cpu(to, bpf_ktime_get_ns());
+    s = switched(next);
+    if (s != 0) {
+        gets_cpu(s, bpf_ktime_get_ns());
     }
     return 0;
 }
