@@ -68,11 +68,6 @@ class Children(SideBySide):
         said = self.said("python3", "app.py", options=["--threshold", "9s"], app__py=LOOP)
         self.assertRegex(said, r"^hangdog: \S+ ran for \S+ s: no hang of 9\.0 s or more, started in [^;,]+$")
 
-    def beside_a_program_that_died_at_its_start_is_said_to_have(self):
-        self.assertRegex(self.said("python3", "-c", "import no_such_module"),
-                         r"^hangdog: python3 ended with status 1 after \S+ m?s, before it waited: no event loop, so hangs could not be seen$")
-        self.assertRegex(self.said("sh", "-c", "kill -SEGV $$"), r"^hangdog: sh was killed by SIGSEGV after ")
-
     def beside_hangdogs_own_threads_are_not_waited_for(self):
         for words in (["cat"], ["true"], ["ls"]):
             said = self.said(*words)
@@ -87,6 +82,11 @@ class Children(SideBySide):
         with open(script, "w", encoding="ascii") as file:
             file.write("#!/bin/sh\n")
         self.assertEqual("hangdog: cannot run '%s': not executable; try: chmod +x %s\n" % (script, script), run(script))
+
+    def test_a_program_that_died_at_its_start_is_said_to_have(self):
+        self.assertRegex(self.said("python3", "-c", "import no_such_module"),
+                         r"^hangdog: python3 ended with status 1 after \S+ m?s, before it waited: no event loop, so hangs could not be seen$")
+        self.assertRegex(self.said("sh", "-c", "kill -SEGV $$"), r"^hangdog: sh was killed by SIGSEGV after ")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Images as the README and docs/Dockerfile make them: their programs run in a root with the named packages and no others."""
+"""Images as docs/containers.md and docs/Dockerfile make them: their programs run in a root with the named packages and no others."""
 
 import json
 import os
@@ -16,6 +16,7 @@ from support_run import BUILD, SANITIZER, SOURCE, free_port, main, wait_until
 from test_readme import NODE_SERVER, blocks
 
 DOCKERFILE = pathlib.Path(SOURCE, "docs/Dockerfile").read_text(encoding="utf-8")
+PAGE = "docs/containers.md"
 FLEET = os.path.join(BUILD, "libexec/hangdog")
 
 
@@ -83,8 +84,8 @@ class Container(unittest.TestCase):
         return address, key
 
     @unittest.skipUnless("nodejs" in installed() and shutil.which("node") == "/usr/bin/node", "no package nodejs is installed")
-    def test_the_readmes_image_watches_and_sends(self):
-        (text,) = blocks("dockerfile")
+    def test_the_pages_image_watches_and_sends(self):
+        (text,) = blocks("dockerfile", PAGE)
         root = self.image("app", ["nodejs", *named_packages(text)])
         (root / "reports").mkdir()
         (root / "server.js").write_text(re.sub("^ +", "", NODE_SERVER, flags=re.MULTILINE))
@@ -100,7 +101,7 @@ class Container(unittest.TestCase):
         self.assertIn("2 reports sent", out + err)
 
     def test_a_missing_library_has_its_package(self):
-        root = self.image("small", [name for name in named_packages(blocks("dockerfile")[0]) if not name.startswith(("libcurl", "ca-"))])
+        root = self.image("small", [name for name in named_packages(blocks("dockerfile", PAGE)[0]) if not name.startswith(("libcurl", "ca-"))])
         missing = "libcurl.so.4" if not list((root / "usr/lib").glob("**/libcurl.so.4")) else None
         if missing is None:
             self.skipTest("libcurl4 is needed by an essential package here")

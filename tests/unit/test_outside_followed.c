@@ -156,6 +156,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     outside_thread_remove(process.threads);
+    outside_users_free(&watcher.users); /* who owes time stays */
     reporting_forget(&process);
     child_end(process.live.pid, pipes, 2);
     live_process_close(&process.live);

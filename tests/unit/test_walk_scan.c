@@ -138,7 +138,9 @@ static void a_frame_of_more_records_than_are_tried_costs_little(void **state) {
     }
     uint64_t each = (now_ns() - begun) / WALKS;
     printf("a walk that tries all it may: %lu ns of CPU\n", (unsigned long)each);
+#ifndef HANGDOG_EMULATED /* an emulator's time is not the walk's */
     assert_true(each < WALK_NS_MAX);
+#endif
 }
 
 int main(void) {
