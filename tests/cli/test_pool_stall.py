@@ -153,7 +153,7 @@ class PoolStall(RealCase):
 
     def test_a_stall_that_comes_again_is_called_a_stall(self):
         stalls, _ = self.run_it(PYTHON, "-c", EXECUTOR.replace("    await asyncio.gather(*[loop.run_in_executor(pool, query, 1.2)",
-                                                               "    for _ in 'ab': await asyncio.gather(*[loop.run_in_executor(pool, query, 0.9)"), "3", "0")
+                                                               "    for _ in 'ab': await asyncio.gather(*[loop.run_in_executor(pool, query, 1.5)"), "3", "0")
         self.assertEqual(2, len(stalls))
         self.assertIn("hangdog: pool stall of", self.done.stderr)
         self.assertIn("\nhangdog: same pool stall again: ", self.done.stderr)
