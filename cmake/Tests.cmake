@@ -61,8 +61,8 @@ endif()
 # These run alone: they assert times within milliseconds, or that a thread gets the
 # processor at once, or they start many programs of their own. Each failed beside builds of this tree; the others passed.
 set(alone
-  cli-agent cli-agent_unit cli-attach cli-fentry cli-pool_stall
-  cli-cpu cli-dropped_rights cli-dump cli-exec cli-export cli-rights cli-run_screens cli-starved cli-systemd cli-thread
+  cli-agent cli-agent_unit cli-attach cli-pool_stall
+  cli-cpu cli-dropped_rights cli-dump cli-exec cli-export cli-rights cli-run_screens cli-starved cli-stock_kernel cli-systemd cli-thread
   real-asyncio real-attach_attacks real-attach_programs real-attach_states real-attach_unnoticed real-collector real-display real-first_tries real-freezes real-life real-loops real-loops_made real-mixes real-no_loop real-pipes
   real-programs real-python_versions real-silent real-toolkits
   scenario-eintr_alternating scenario-library_hangs scenario-library_kernel scenario-library_stacks scenario-loader_lock
@@ -70,9 +70,9 @@ set(alone
 
 # Left to `make test-all` and .ci/run: each takes 10 s or more, and another test covers the same code.
 set(slow_tests
-  cli-agent cli-agent_unit cli-attach cli-bad_states cli-builds cli-changed_file cli-children cli-container cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-fentry cli-harmless cli-hostile_record cli-html
+  cli-agent cli-agent_unit cli-attach cli-bad_states cli-builds cli-changed_file cli-children cli-container cli-crash cli-dashboard cli-dropped_rights cli-dump cli-exec cli-export cli-export_page cli-harmless cli-hostile_record cli-html
   cli-keep_names cli-kinds cli-list_screen cli-lock_graphs cli-locks cli-loop cli-many_execs cli-on_hang cli-own_frame cli-pages cli-pool_stall cli-previous cli-printed_report
-  cli-packages cli-readme cli-rights cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
+  cli-packages cli-readme cli-rights cli-run_odd cli-show_screen cli-slow_look_up cli-spool_folder cli-starved cli-stock_kernel cli-symbols cli-systemd cli-terminal cli-thread cli-unwatched
   real-adapters real-asyncio real-attach_attacks real-attach_programs real-attach_states real-attach_unnoticed real-chromium_stacks real-clickhouse real-clickhouse_answers real-collector real-desktop real-dump_compared real-dump_peers real-first_tries real-freezes real-grouping real-identity real-javascript real-libc
   real-life real-lookup real-loops real-loops_made real-macho_files real-mixes real-modules real-no_loop real-node real-postgres real-python_versions real-redis
   real-script_frames real-servers real-sick real-silent real-toolkits real-unwind_steps real-unwind_truth real-waits_by
