@@ -23,6 +23,7 @@
 #include "cli/base/deep_stack.h"
 #include "cli/base/error.h"
 #include "cli/base/memory_limit.h"
+#include "cli/base/old_libc.h"
 #include "cli/reader/symbolicate.h"
 #include "namer/jail.h"
 #include "namer/look_up.h"

@@ -122,9 +122,12 @@ static bool is_same_build(Dwfl_Module *module, const char *wanted) {
     return true;
 }
 
+/* dwfl_report_offline_memory: the header of an older elfutils lacks it. */
+typedef Dwfl_Module *report_memory(Dwfl *dwfl, const char *name, const char *file, char *data, size_t bytes);
+
 /* Gives a file of Mach-O to libdwfl, by a function of elfutils 0.188. Ubuntu 22.04 has an older one. */
 static Dwfl_Module *report_macho(struct module *m, const char *place) {
-    __typeof__(&dwfl_report_offline_memory) report = NULL;
+    report_memory *report = NULL;
     *(void **)&report = dlsym(RTLD_DEFAULT, "dwfl_report_offline_memory");
     if (report == NULL) {
         m->reason = "libdw is older than 0.188";

@@ -10,6 +10,7 @@
 
 #include "cli/base/duration.h"
 #include "cli/base/message.h"
+#include "cli/base/old_libc.h"
 #include "cli/base/path.h"
 #include "cli/base/sanitize.h"
 #include "cli/base/shell_quote.h"

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/old_libc.h"
 #include "cli/base/signal_state.h"
 
 #define COPY_FD (STDERR_FILENO + 1)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/base/deep_stack.h"
+#include "cli/base/old_libc.h"
 #include "cli/base/signal_state.h"
 #include "cli/base/spool_folder.h"
 #include "os/os.h"

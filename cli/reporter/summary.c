@@ -10,6 +10,7 @@
 
 #include "cli/base/error.h"
 #include "cli/base/message.h"
+#include "cli/base/old_libc.h"
 #include "cli/base/output.h"
 #include "cli/base/proc.h"
 #include "cli/base/sanitize.h"

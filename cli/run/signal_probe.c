@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/old_libc.h"
 #include "cli/base/proc.h"
 #include "os/os.h"
 

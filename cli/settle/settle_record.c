@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/error.h"
+#include "cli/base/old_libc.h"
 #include "cli/base/spool_folder.h"
 #include "cli/reader/report_file.h"
 #include "cli/reader/report_load.h"

@@ -4,9 +4,9 @@
  * library. All other names are removed from our symbol table before the program runs. A library that the
  * program opens later is then reached directly.
  *
- * In Python, modules (pygame, tkinter) open SDL and Tcl, so our names stay visible, and each calling module
- * has its own target. At each call the loader's data about the addresses shows, without a lock, whether a
- * module was replaced.
+ * In Python, modules (pygame, tkinter) open SDL and Tcl, so our names stay visible. With glibc 2.35 and
+ * later each calling module has its own target. At each call the loader's data about the addresses shows,
+ * without a lock, whether a module was replaced.
  */
 #define _GNU_SOURCE
 #include "preload/interpose/event_targets.h"
@@ -20,11 +20,9 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "os/linux/find_object.h"
 #include "os/os.h"
 #include "preload/interpose/real.h"
-
-/* Weak: missing in an older C library. Then no calling module has a target of its own. */
-#pragma weak _dl_find_object
 
 #define PYTHON "_PyRuntime" /* a symbol of the program or of a library it is linked with */
 #define CALLERS 32u

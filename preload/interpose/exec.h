@@ -25,4 +25,7 @@ const char *hd_exec_variable(char *const *env, const char *name_and_equals);
 /* Looks up the real functions; see real.h. */
 void hd_exec_resolve(void);
 
+/* glibc has it since 2.34. */
+int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags);
+
 #endif

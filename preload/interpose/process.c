@@ -148,6 +148,9 @@ extern __typeof__(prctl) hd_own_prctl __attribute__((alias("prctl"), leaf, nothr
 
 /* ---- namespaces -------------------------------------------------------------------------------- */
 
+#ifndef CLONE_NEWTIME /* glibc before 2.36 */
+#define CLONE_NEWTIME 0x80
+#endif
 /* Namespaces that the kernel gives only to a single-threaded process: flags of unshare, kinds of setns (0:
  * any kind). */
 #define UNSHARE_SINGLE_THREADED (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)

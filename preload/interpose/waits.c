@@ -290,6 +290,9 @@ INTERPOSE(epoll_pwait, epoll_pwait,
           (int epfd, struct epoll_event *events, int max, int timeout, const sigset_t *mask),
           (epfd, events, max, timeout, mask), of_epoll(epfd), timeout != 0)
 
+/* glibc has it since 2.35. */
+int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+                 const sigset_t *mask);
 INTERPOSE(epoll_pwait2, epoll_pwait2,
           (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
            const sigset_t *mask),

@@ -20,6 +20,7 @@
 
 #include "folder.h"
 #include "image/elf/elf.h"
+#include "image/linux/loader_list.h"
 #include "image/modules.h"
 
 static struct hd_modules m;
@@ -88,6 +89,42 @@ static void modules_are_what_the_loader_says(void **state) {
     assert_int_equal(m.count, e.seen);
     assert_true(hd_modules_still_valid(&m, true));
     assert_int_equal(m.lost, 0);
+}
+
+/* The same by the list that an older C library has. */
+static int check_in_list(struct dl_phdr_info *info, size_t size, void *arg) {
+    struct expected *e = arg;
+    struct hd_loaded_object listed = {0};
+    struct hd_module found = {0};
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uint64_t pc = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD) {
+            continue;
+        }
+        assert_int_equal(0, m.find(&m, pc, &found, NULL, 0));
+        assert_int_equal(
+            0, hd_loader_list_find(&m.memory, getauxval(AT_PHDR), getauxval(AT_PHNUM), pc, &listed));
+        assert_true(listed.lo == found.lo && listed.hi == found.hi);
+        assert_true(listed.link_map == found.handle && listed.eh_frame_hdr == found.eh_frame_hdr);
+        e->seen++;
+    }
+    return 0;
+}
+
+static void the_loaders_list_has_the_same_objects(void **state) {
+    static const uint64_t nowhere[] = {0, 4096, UINT64_MAX, UINT64_C(0x800000000000)};
+    uint64_t headers = getauxval(AT_PHDR), count = getauxval(AT_PHNUM);
+    struct expected e = {0};
+    struct hd_loaded_object out;
+    (void)state;
+    dl_iterate_phdr(check_in_list, &e);
+    assert_true(e.seen >= 6); /* the program, the loader and libc, each of two parts or more */
+    for (size_t i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
+        assert_int_equal(-ENOENT, hd_loader_list_find(&m.memory, headers, count, nowhere[i], &out));
+    }
+    assert_int_equal(-ENOENT, hd_loader_list_find(&m.memory, headers, count, (uint64_t)(uintptr_t)&e, &out));
+    assert_int_equal(-EFAULT, hd_loader_list_find(&m.memory, 4096, count, 0, &out));
 }
 
 static void what_the_loader_does_not_know_is_no_module(void **state) {
@@ -383,6 +420,7 @@ static void a_build_id_is_found_among_larger_notes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(modules_are_what_the_loader_says, set_up),
+        cmocka_unit_test_setup(the_loaders_list_has_the_same_objects, set_up),
         cmocka_unit_test_setup(what_the_loader_does_not_know_is_no_module, set_up),
         cmocka_unit_test_setup(exported_functions_are_found_by_name, set_up),
         cmocka_unit_test_setup(the_vdso_is_a_module, set_up),

@@ -22,6 +22,7 @@
 /* A child that started at most this long before the turn counts as started in it. The reason: /proc has start
  * times in steps of 10 ms. */
 #define CHILD_SLACK_NS (30 * HD_NS_PER_MS)
+#define BY_PIDFD 3 /* P_PIDFD, which glibc before 2.36 lacks */
 
 static struct hd_proc_stat process_of(const struct hd_probe_context *ctx, uint64_t pid) {
     char path[32];
@@ -53,9 +54,9 @@ int32_t hd_child_awaited(const struct hd_probe_context *ctx, int tid, const stru
                          int32_t newest) {
     int32_t first = (int32_t)c->syscall_args[0], second = (int32_t)c->syscall_args[1];
     if (c->syscall_nr == SYS_waitid) {
-        return first == P_PID     ? second
-               : first == P_PIDFD ? hd_descriptor_pidfd_process(ctx, tid, second)
-                                  : newest;
+        return first == P_PID      ? second
+               : first == BY_PIDFD ? hd_descriptor_pidfd_process(ctx, tid, second)
+                                   : newest;
     }
     return c->syscall_nr == SYS_wait4 && first > 0 ? first : newest;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The modules of this process. _dl_find_object (glibc 2.35) finds the loader's data for an address
- * without the loader's lock. The data are read through /proc/self/mem. Worker; runs during a hang; no
- * allocation.
+ * without the loader's lock; before, the loader's public list. The data are read through /proc/self/mem.
+ * Worker; runs during a hang; no allocation.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -12,13 +11,12 @@
 #include <sys/auxv.h>
 
 #include "image/elf/elf.h"
+#include "image/linux/loader_list.h"
 #include "image/modules.h"
 #include "image/read_string.h"
+#include "os/linux/find_object.h"
 #include "os/linux/proc_text.h"
 #include "os/os.h"
-
-/* Weak: an older C library has none, and then no module is known. */
-#pragma weak _dl_find_object
 
 static int read_live(void *ctx, uint64_t addr, void *dst, size_t n) {
     int fd = (int)(intptr_t)ctx;
@@ -90,17 +88,37 @@ static void find_eh_frame(struct hd_module *program) {
     }
 }
 
-static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
-                     size_t path_bytes) {
+/* Fills lo, hi, eh_frame_hdr and handle. */
+static int find_object(const struct hd_memory *memory, uint64_t pc, struct hd_module *out) {
     struct dl_find_object object;
-    struct link_map map;
-    if (_dl_find_object == NULL || _dl_find_object((void *)(uintptr_t)pc, &object) != 0) {
+    struct hd_loaded_object listed;
+    if (_dl_find_object == NULL) {
+        int rc = hd_loader_list_find(memory, getauxval(AT_PHDR), getauxval(AT_PHNUM), pc, &listed);
+        if (rc == 0) {
+            out->lo = listed.lo;
+            out->hi = listed.hi;
+            out->eh_frame_hdr = listed.eh_frame_hdr;
+            out->handle = listed.link_map;
+        }
+        return rc;
+    }
+    if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0) {
         return -ENOENT;
     }
     out->lo = (uint64_t)(uintptr_t)object.dlfo_map_start;
     out->hi = (uint64_t)(uintptr_t)object.dlfo_map_end;
     out->eh_frame_hdr = (uint64_t)(uintptr_t)object.dlfo_eh_frame;
     out->handle = (uint64_t)(uintptr_t)object.dlfo_link_map;
+    return 0;
+}
+
+static int find_live(struct hd_modules *m, uint64_t pc, struct hd_module *out, char *path,
+                     size_t path_bytes) {
+    struct link_map map;
+    int error = find_object(&m->memory, pc, out);
+    if (error != 0) {
+        return error;
+    }
     /* Only the public head of the record: address, name, dynamic section. */
     if (!hd_memory_read(&m->memory, out->handle, &map, offsetof(struct link_map, l_next))) {
         return -EFAULT;
