@@ -11,7 +11,9 @@ const struct hd_hook_way *const hd_hook_ways[] = {
 #ifdef HD_HAS_BPF
     &hd_switches_way,
 #endif
-    &hd_counter_way,  &hd_records_way, &hd_looks_way,
+    &hd_counter_way,
+    &hd_records_way,
+    &hd_looks_way,
 #ifdef HD_HAS_BPF
     &hd_fentry_way,
 #endif
