@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the kernels of these systems, which may lack the system call too.
+ * The kernel of Ubuntu 20.04 lacks close_range too, so a loop closes the descriptors there.
  */
 #include "cli/base/old_libc.h"
 
@@ -14,6 +14,7 @@
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
+#define NUMBERS_MAX (1U << 20) /* the kernel's default limit of descriptor numbers (fs.nr_open) */
 
 int old_libc_close_range(unsigned from, unsigned to, int flags) {
     struct rlimit limit;
@@ -23,7 +24,7 @@ int old_libc_close_range(unsigned from, unsigned to, int flags) {
     if (flags != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         return -1;
     }
-    for (unsigned fd = from; fd <= to && fd < limit.rlim_cur; fd++) {
+    for (unsigned fd = from; fd <= to && fd < limit.rlim_cur && fd < NUMBERS_MAX; fd++) {
         close((int)fd);
     }
     return 0;

@@ -58,7 +58,7 @@ struct watcher_events {
 struct watcher_options {
     /* Thresholds, interval, caps, the name and the spool (empty: `choose` sets it), --loop. */
     struct hd_record_options settings;
-    const char *hook; /* the name of a way (hd_hook_ways); NULL: the best that can be opened */
+    const char *hook; /* the name of a way (hd_hook_ways); NULL: the first that can be opened */
     struct watcher_events events;
     struct hd_record *records; /* memory for the records of the first processes; NULL: the watcher's own */
     unsigned records_count;

@@ -103,7 +103,7 @@ struct hd_hook_way {
     int (*descriptor)(struct hd_hook *hook);
 };
 
-/* All ways of this build, best first; NULL ends them. */
+/* All ways of this build, in the order in which they are tried; NULL ends them. */
 extern const struct hd_hook_way *const hd_hook_ways[];
 
 #endif
