@@ -20,7 +20,7 @@
 #include "cli/base/proc.h"
 #include "cli/base/program_find.h"
 #include "image/elf/elf_file.h"
-#include "image/libc_version.h"
+#include "image/linux/libc_version.h"
 
 #define SCRIPTS_MAX 5  /* interpreters of interpreters: more the kernel does not follow */
 #define HEAD_BYTES 256 /* of a file: what the kernel looks at */

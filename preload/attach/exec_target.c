@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "image/elf/elf_file.h"
-#include "image/libc_version.h"
+#include "image/linux/libc_version.h"
 #include "os/os.h"
 
 /* A script's interpreter may be a script again. The kernel follows at most this number of interpreters, one

@@ -146,7 +146,7 @@ class Files(RealCase):
         versions = subprocess.run(["readelf", "-VW", PRELOAD], capture_output=True, text=True, check=True).stdout
         needed = {(int(a), int(b)) for a, b in re.findall(r"Name: GLIBC_(\d+)\.(\d+)\b", versions)}
         if not os.environ.get("HANGDOG_SANITIZER"):
-            self.assertEqual((2, 35), max(needed))  # as src/image/libc_version.h has it
+            self.assertEqual((2, 35), max(needed))  # as src/image/linux/libc_version.h has it
         loader = folder + "/" + os.path.basename(LOADER)
         with open(LOADER, "rb") as ours, open(loader, "wb") as older:
             older.write(ours.read().replace(b"GLIBC_2.35\0", b"GLIBC_2.00\0"))

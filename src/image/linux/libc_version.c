@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "image/libc_version.h"
+#include "image/linux/libc_version.h"
 
 #include <string.h>
 
