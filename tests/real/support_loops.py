@@ -118,7 +118,7 @@ def run_case(loop, case, turns=None):
     spool = tempfile.mkdtemp(prefix="hangdog-test-")
     try:
         with x_server() if loop.display else contextlib.nullcontext({}) as display:
-            env = environment({**display, **({"TURNS": str(turns)} if turns else {})})
+            env = environment({"HANGDOG_BUILD": BUILD, "HANGDOG_SOURCE": SOURCE, **display, **({"TURNS": str(turns)} if turns else {})})
             done = subprocess.run(command_of(loop, case, spool), env=env, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
         if done.returncode == NOT_POSSIBLE:
             return Cell("–", [], done.stdout.strip())
