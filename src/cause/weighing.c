@@ -170,10 +170,19 @@ void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *p) {
 /* ---- all samples -------------------------------------------------------------------------------- */
 
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
+    uint64_t sum_ns = 0;
     s->total_ns = least(s->total_ns, total_ns);
     s->delay_ns = least(s->delay_ns, total_ns);
     for (int i = 0; i < HD_CAUSE_KINDS; i++) {
         s->ns[i] = least(s->ns[i], total_ns);
+        sum_ns += s->ns[i];
+    }
+    if (sum_ns > total_ns) {
+        double part = (double)total_ns / (double)sum_ns;
+        s->delay_ns = (uint64_t)((double)s->delay_ns * part);
+        for (int i = 0; i < HD_CAUSE_KINDS; i++) {
+            s->ns[i] = (uint64_t)((double)s->ns[i] * part);
+        }
     }
 }
 

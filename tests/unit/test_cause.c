@@ -173,6 +173,19 @@ static void run_queue_delay_is_starved(void **state) {
                         "no CPU was free for 90% of the time (load or quota); ran on a CPU for 10%");
 }
 
+/* The first sample began 100 ms before the turn, as where its start is uncertain. */
+static void limited_sums_are_parts_of_the_whole(void **state) {
+    (void)state;
+    struct hd_probe e = {
+        .for_ns = 450 * MS, .cpu_ns = 90 * MS, .delay_ns = 360 * MS, .syscall_nr = HD_SYSCALL_NONE};
+    hd_cause_add(&sums, &e);
+    hd_cause_limit(&sums, 350 * MS);
+    hd_cause_decide(&sums, &cause);
+    assert_string_equal(cause.detail,
+                        "no CPU was free for 80% of the time (load or quota); ran on a CPU for 20%");
+    assert_in_range(cause.run_delay_ns, 275 * MS, 281 * MS);
+}
+
 /* Of a sleep of 7 s, as Linux 6.18 counts one in some. */
 static void a_sleep_that_the_kernel_counts_as_delay_is_a_sleep(void **state) {
     (void)state;
@@ -299,6 +312,7 @@ int main(void) {
         TEST(the_kind_with_the_most_time_wins),
         TEST(a_blocked_samples_time_is_split),
         TEST(run_queue_delay_is_starved),
+        TEST(limited_sums_are_parts_of_the_whole),
         TEST(a_sleep_that_the_kernel_counts_as_delay_is_a_sleep),
         TEST(whose_ends_were_waited_for_one_after_the_other_is_said),
         TEST(takes_late_delay_from_assumed_running),
