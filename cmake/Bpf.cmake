@@ -35,7 +35,7 @@ function(hd_bpf target)
   add_custom_command(
     OUTPUT ${made}/waits.skel.h
     COMMAND ${HANGDOG_CLANG} -O2 -g -target bpf -D__TARGET_ARCH_${cpu} -isystem /usr/include/${multiarch}
-      -Wall -Wextra -Wno-unused-parameter -Werror -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=. -c ${folder}/waits.bpf.c -o ${made}/waits.bpf.o
+      -Wall -Wextra -Wno-unused-parameter -Werror -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=. -fdebug-compilation-dir=. -c ${folder}/waits.bpf.c -o ${made}/waits.bpf.o
     # It drops the debug information but the types, and merges the sections.
     COMMAND ${HANGDOG_BPFTOOL} gen object ${made}/waits.o ${made}/waits.bpf.o
     # clang-tidy finds a leak in each such header, since it does not know what libbpf frees.
