@@ -12,9 +12,9 @@
  * lock. */
 void hd_cause_add(struct hd_cause_sums *s, const struct hd_probe *p);
 
-/* Limits the sums to `total_ns`, the time of the turn. The samples' times may add up to more. They may include
- * a time in which the process was stopped, which Hangdog may find out later. And the first sample may begin
- * before the turn. */
+/* Limits the sums to `total_ns`, the time of the turn. The samples' times may add up to more. They may
+ * include a time in which the process was stopped, which Hangdog may find out later. And the first sample may
+ * begin before the turn. */
 void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns);
 
 /* Removes the names of files and peers from `s`, so that no sentence contains them. The caller uses this for
