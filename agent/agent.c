@@ -203,8 +203,8 @@ static void watch_less(struct agent *a, uint64_t now_ns) {
     bool memory = agent_resident_bytes() > a->budget.bytes;
     snprintf(a->less, sizeof a->less, "leaves out %.60s[%d] and %u more: over %s%s", p->app, (int)of->pid,
              a->shed, memory ? "the limit of memory" : a->options->cpu, memory ? "" : "% of a CPU");
-    sanitize_text(a->less); /* a line of its own would be another word to systemd */
-    agent_print(a, "%s", a->less);
+    sanitize_text(a->less);            /* a line of its own would be another word to systemd */
+    agent_print_always("%s", a->less); /* nothing else names the program */
     watcher_remove(a->watcher, of->pid);
     agent_forget(a, of, NULL);
     of->is = PROCESS_SHED;

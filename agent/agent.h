@@ -73,6 +73,8 @@ extern const struct watcher_events agent_watcher_events;
 void agent_forget(struct agent *a, struct host_process *of, const struct watched_process *p);
 /* One line to stderr, unless there were many in this minute. */
 void agent_print(struct agent *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same without a limit, for what happens at most once a second. */
+void agent_print_always(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Gives new reports of all processes to their users. */
 void agent_give_reports(struct agent *a);
 

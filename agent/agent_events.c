@@ -23,22 +23,36 @@
 
 #define LINES_A_MINUTE 20u
 
-void agent_print(struct agent *a, const char *format, ...) {
+static void print(const char *format, va_list arguments) {
     char text[1024];
-    uint64_t now_ns = hd_os_now_ns();
-    if (now_ns - a->minute_ns > 60 * HD_NS_PER_S) {
-        a->minute_ns = now_ns;
-        a->printed = 0;
-    }
-    if (a->printed++ >= LINES_A_MINUTE) {
-        return;
-    }
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     sanitize_text(text);
     fprintf(stderr, "hangdog: %s\n", text);
+}
+
+void agent_print(struct agent *a, const char *format, ...) {
+    uint64_t now_ns = hd_os_now_ns();
+    if (now_ns - a->minute_ns > 60 * HD_NS_PER_S) {
+        unsigned left_out = a->printed > LINES_A_MINUTE ? a->printed - LINES_A_MINUTE : 0;
+        a->minute_ns = now_ns;
+        a->printed = 0;
+        if (left_out != 0) {
+            agent_print_always("left out %u lines: more than %u in a minute", left_out, LINES_A_MINUTE);
+        }
+    }
+    if (a->printed++ < LINES_A_MINUTE) {
+        va_list arguments;
+        va_start(arguments, format);
+        print(format, arguments);
+        va_end(arguments);
+    }
+}
+
+void agent_print_always(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
 }
 
 static struct agent_watch *watch_of(struct agent *a, const struct watched_process *p) {
@@ -47,6 +61,16 @@ static struct agent_watch *watch_of(struct agent *a, const struct watched_proces
 }
 
 /* Processes of one name share a folder. */
+static bool has_watch_in(const struct agent *a, const char *folder) {
+    for (size_t i = 0; i < a->processes.count; i++) {
+        const struct agent_watch *w = a->processes.process[i].watch;
+        if (w != NULL && strcmp(w->folder, folder) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_open(const struct agent *a, const char *folder) {
     for (size_t i = 0; i < a->processes.count; i++) {
         const struct agent_watch *w = a->processes.process[i].watch;
@@ -134,12 +158,12 @@ static void find_total(struct agent *a, struct agent_watch *w, uid_t user, const
     w->total = totals_take(&a->totals, &key);
 }
 
-/* The kernel gives root the folder of a process that its user may not trace: set-user-id, or with rights that
- * were dropped. */
+/* The kernel gives root the files of a process that its user may not trace: set-user-id, or with rights that
+ * were dropped. The folder itself stays the user's (proc(5), "dumpable"). */
 static uid_t reader_of(pid_t pid) {
     char path[32];
     struct stat st;
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     return stat(path, &st) == 0 ? st.st_uid : 0;
 }
 
@@ -184,8 +208,11 @@ void agent_forget(struct agent *a, struct host_process *of, const struct watched
     totals_leave(&a->totals, w->total);
     w->open = 0;
     give(a, w);
-    free(w);
     of->watch = NULL;
+    if (!has_watch_in(a, w->folder)) {
+        app_folder_leave(w->folder);
+    }
+    free(w);
     of->is = of->is == PROCESS_WATCHED ? PROCESS_NEW : of->is;
 }
 

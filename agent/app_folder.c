@@ -16,7 +16,7 @@
 
 #include "report/spool_files.h"
 
-#define FOLDERS_MAX 64 /* of one user */
+#define FOLDERS_MAX 128 /* of one user */
 #define PASS 0711
 #define ENTER (ACL_READ | ACL_EXECUTE)
 
@@ -108,6 +108,10 @@ int app_folder_make(const char *spool, uid_t user, const char *app, char *path, 
     }
     close(fd);
     return rc == 0 && reader != 0 ? -ENOTSUP : rc;
+}
+
+void app_folder_leave(const char *path) {
+    (void)rmdir(path); /* fails if the folder has a report */
 }
 
 struct give {

@@ -145,10 +145,14 @@ static int open_folder(int pid, struct live_process *p, struct problem *why) {
     return p->proc_fd;
 }
 
+/* From Linux 6.16 on a thread's end is known before the kernel has freed the process's memory. Meanwhile the
+ * state is that of a running process. */
 bool live_process_lives(const struct live_process *p) {
-    char status[4096];
-    return hd_proc_read(p->proc_fd, "status", status, sizeof status) > 0 &&
-           strchr("ZX", number_in(status, "State:")[0]) == NULL;
+    enum {
+        EXITING = 0x4
+    }; /* PF_EXITING in the kernel's sched.h */
+    struct hd_proc_stat stat = hd_proc_stat_read(p->proc_fd, "stat");
+    return stat.alive && (stat.flags & EXITING) == 0;
 }
 
 bool process_is_of_kernel(int pid) {

@@ -12,6 +12,7 @@
 #include "detect/turn_state.h"
 #include "worker/threads.h"
 
+#define STILL_NS (2 * HD_NS_PER_S)   /* a blocked thread is suspect for so long after it has run last */
 #define UNKNOWN_NS (1 * HD_NS_PER_S) /* after the threshold, for which a thread without a loop is suspect */
 #define SAMPLE_NS (2 * HD_NS_PER_MS) /* how long a running thread may take to give its first sample */
 #define SAMPLED_MAX 32u              /* threads with an open perf event; each ring takes 132 KB */
@@ -28,6 +29,7 @@ struct outside_followed {
     bool blocked;          /* at the newest sample */
     struct hd_sched sched; /* at the newest sample */
     uint64_t begun_ns, looked_ns;
+    uint64_t moved_ns; /* the newest look at which the thread was not blocked, or had run since its sample */
     uint64_t sampled_ns; /* when a sample was last taken or sent: older ones of the kernel are void */
     uint64_t samples;
 };
@@ -76,7 +78,7 @@ static bool follow(struct outside_thread *t, const struct hd_hook_thread *seen) 
     t->process->followed++;
     f->earlier_ns = seen->earlier_ns;
     f->at_least = !seen->known;
-    f->begun_ns = f->looked_ns = hd_os_now_ns();
+    f->begun_ns = f->looked_ns = f->moved_ns = hd_os_now_ns();
     f->target.capacity = HD_STACK_BYTES_MAX;
     (void)hd_target_open(&f->target, hd_thread_id_of((uint64_t)t->tid));
     w->way->suspect(w->hook, t->tid, true);
@@ -120,8 +122,7 @@ static void send_track(struct outside_thread *t, uint64_t now_ns) {
     m.head.duration_ns = hd_turn_state_age(&f->turn, now_ns);
     m.head.at_least = f->at_least;
     m.head.thread_sched = (struct hd_message_sched){.known = known, .at_ns = now_ns, .sched = sched};
-    f->tracked = true;
-    reporting_send(t->process, &m);
+    f->tracked = reporting_send(t->process, &m);
 }
 
 /* The samples stay open while the turn is followed, so the watcher waits for the first one only. */
@@ -216,13 +217,17 @@ static void send_end(struct outside_thread *t, unsigned actions) {
 /* ---- a look ----------------------------------------------------------------------------------- */
 
 static void act(struct outside_thread *t, uint64_t now_ns, unsigned actions) {
-    if ((actions & HD_ACT_TRACK) != 0) {
+    const struct outside_followed *f = t->followed;
+    bool sample = (actions & HD_ACT_SAMPLE) != 0;
+    /* When the turn began, the worker had no place for it. A hang needs one more than other turns. */
+    bool again = sample && !f->tracked && f->turn.phase == HD_TURN_HANGING;
+    if (again || (actions & HD_ACT_TRACK) != 0) {
         send_track(t, now_ns);
     }
-    if (t->followed->tracked && (actions & HD_ACT_SAMPLE) != 0) {
+    if (f->tracked && sample) {
         send_sample(t);
     }
-    if (t->followed->tracked && (actions & HD_ACT_OPEN) != 0) {
+    if (f->tracked && (again || (actions & HD_ACT_OPEN) != 0)) {
         send_open(t, now_ns);
     }
     if ((actions & (HD_ACT_END | HD_ACT_FORGET)) != 0) {
@@ -268,6 +273,7 @@ static struct hd_look look_at(struct outside_thread *t, const struct hd_hook_thr
     }
     look.void_turn = t->left;
     look.moved = has_moved(f);
+    f->moved_ns = f->blocked && !look.moved ? f->moved_ns : now_ns;
     if (t->process->stopped) {
         look.excluded_ns = now_ns - f->looked_ns;
     }
@@ -293,11 +299,14 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
     return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns;
 }
 
-/* A main thread without a loop may wait for other threads for ever. So it is suspect only for as long as a
- * wait needs to be seen: the suspicion costs all calls of the host. */
+/* The suspicion costs all calls of the host, so it ends where it finds no wait any more. A main thread without
+ * a loop may wait for other threads for ever. A thread that stays blocked, such as a shell that waits for a
+ * command, makes no call. */
 static bool is_suspect(const struct outside_thread *t, uint64_t now_ns) {
-    return t->certainty != HD_RECORD_NO_LOOP || t->has_evidence ||
-           now_ns < t->followed->begun_ns + options_of(t)->threshold_ns + UNKNOWN_NS;
+    const struct outside_followed *f = t->followed;
+    uint64_t unknown_ns = f->begun_ns + options_of(t)->threshold_ns + UNKNOWN_NS;
+    bool may_loop = t->certainty != HD_RECORD_NO_LOOP || t->has_evidence || now_ns < unknown_ns;
+    return may_loop && now_ns < f->moved_ns + STILL_NS;
 }
 
 uint64_t followed_look(struct outside_thread *t, uint64_t now_ns) {

@@ -13,8 +13,10 @@
 #include "cli/outside/origin.h"
 #include "cli/outside/reads.h"
 #include "cli/outside/recognise_stacks.h"
+#include "cli/outside/report_settings.h"
 #include "cli/outside/reporting.h"
 #include "cli/outside/threads.h"
+#include "cli/outside/turns.h"
 #include "cli/settle/settle.h"
 #include "loop/loop.h"
 #include "os/linux/proc_files.h"
@@ -39,7 +41,7 @@ static bool fill_options(struct outside_process *p) {
     o->pid = p->live.own_pid;
     hd_uuid_make(o->session, o->started_wall_ns);
     snprintf(o->hook, sizeof o->hook, "%s", p->watcher->way->name);
-    snprintf(o->turns, sizeof o->turns, "%s", reporting_turns(p->watcher->way));
+    snprintf(o->turns, sizeof o->turns, "%s", report_settings_turns(p->watcher->way));
     if (!o->app_named) {
         live_process_app(&p->live, o->app_name, sizeof o->app_name);
     }
@@ -208,37 +210,20 @@ uint64_t outside_process_look(struct outside_process *p, uint64_t now_ns, bool a
     return next_ns;
 }
 
-/* The hook says how many turns there were, and how long the longest was. The others count as equally long. */
-static void add_turns(const struct hd_hook_thread *seen, uint64_t histogram[HD_TURN_HISTOGRAM]) {
-    if (seen->turns != 0) {
-        histogram[hd_turn_bucket(seen->longest_ns)]++;
-    }
-    if (seen->turns > 1 && seen->busy_ns >= seen->longest_ns) {
-        histogram[hd_turn_bucket((seen->busy_ns - seen->longest_ns) / (seen->turns - 1))] += seen->turns - 1;
-    }
-}
-
 static void sum_up(struct outside_process *p, uint64_t now_ns) {
-    const struct watcher *w = p->watcher;
     struct hd_record *record = p->shown.record;
-    uint64_t busy_ns = 0, idle_ns = 0, histogram[HD_TURN_HISTOGRAM] = {0};
+    struct outside_turns turns = p->ended_turns;
     for (const struct outside_thread *t = p->threads; t != NULL; t = t->next) {
-        struct hd_hook_thread seen;
-        if (t->certainty != HD_RECORD_NO_LOOP) {
-            w->way->read(w->hook, t->tid, &seen);
-            busy_ns += seen.busy_ns;
-            idle_ns += now_ns - p->added_ns > seen.busy_ns ? now_ns - p->added_ns - seen.busy_ns : 0;
-            add_turns(&seen, histogram);
-        }
+        outside_turns_add(&turns, t, now_ns);
     }
     for (unsigned i = HD_TURN_BUCKETS; i < HD_TURN_HISTOGRAM; i++) {
-        histogram[HD_TURN_BUCKETS - 1] += histogram[i];
+        turns.histogram[HD_TURN_BUCKETS - 1] += turns.histogram[i];
     }
     for (unsigned i = 0; i < HD_TURN_BUCKETS; i++) {
-        atomic_store(&record->turns.histogram[i], histogram[i]);
+        atomic_store(&record->turns.histogram[i], turns.histogram[i]);
     }
-    atomic_store(&record->turns.busy_ns, busy_ns);
-    atomic_store(&record->turns.idle_ns, idle_ns);
+    atomic_store(&record->turns.busy_ns, turns.busy_ns);
+    atomic_store(&record->turns.idle_ns, turns.idle_ns);
     atomic_store(&record->status.alive_ns, now_ns);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/outside/numbers.h"
 #include "cli/outside/reads.h"
 #include "cli/outside/recognise.h"
+#include "cli/outside/report_settings.h"
 #include "os/thread_list.h"
 #include "publish/publish.h"
 #include "publish/spool_failure.h"
@@ -49,34 +50,8 @@ static void blocked(void *ctx, const struct hd_loop *loop, struct hd_blocked *ho
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
-const char *reporting_turns(const struct hd_hook_way *way) {
-    static const char words[][17] = {"exact", "exact-if-blocked", "polled"};
-    return words[way->turns];
-}
-
-static void fill_settings(const struct outside_process *p, struct hd_settings *s) {
-    const struct hd_record_options *o = &p->shown.record->options;
-    const struct hd_hook_way *way = p->watcher->way;
-    for (unsigned i = 0; i < HANGDOG_STATES; i++) {
-        s->threshold_ns[i] = o->threshold_ns;
-    }
-    s->interval_ns = o->interval_ns;
-    s->threshold_max_ns = UINT64_MAX;
-    s->reports_per_day = o->reports_per_day;
-    s->reports_per_fingerprint = o->reports_per_fingerprint;
-    s->spool_reports = HD_SPOOL_REPORTS;
-    s->deferred = true;
-    s->without_paths = o->without_paths;
-    s->hook = way->name;
-    s->turns = reporting_turns(way);
-    snprintf(s->app_name, sizeof s->app_name, "%s", o->app_name);
-    snprintf(s->app_version, sizeof s->app_version, "%s", o->app_version);
-    snprintf(s->environment, sizeof s->environment, "%s", o->environment);
-    snprintf(s->spool, sizeof s->spool, "%s", o->spool);
-}
-
 static void fill_run(struct outside_process *p, struct hd_run *run) {
-    fill_settings(p, &run->settings);
+    report_settings_fill(p, &run->settings);
     run->ports.recogniser.blocked = blocked;
     run->ports.recogniser.ctx = p;
     run->record = p->shown.record;
@@ -167,7 +142,10 @@ static void close_worker(struct outside_process *p) {
     }
     module_map_free(&r->map);
     hd_os_memory_give(r->worker, hd_worker_bytes());
-    hd_os_memory_give(r->run, sizeof *r->run);
+    if (r->run != NULL) {
+        hd_watch_give_blocks(&r->run->watches);
+        hd_os_memory_give(r->run, sizeof *r->run);
+    }
     free(r);
     p->reporting = NULL;
     for (struct outside_thread *t = p->threads; t != NULL; t = t->next) {
@@ -269,6 +247,13 @@ struct hd_watch *reporting_watch(struct outside_thread *t) {
     return hd_watch_at(&run->watches, t->slot - 1u);
 }
 
+void reporting_leave(struct outside_thread *t) {
+    if (t->process->reporting != NULL && t->slot != 0) {
+        atomic_store(&reporting_watch(t)->use, HD_WATCH_FREE);
+        t->slot = 0;
+    }
+}
+
 /* ---- events ----------------------------------------------------------------------------------- */
 
 static void call_back(const struct outside_process *p, const hangdog_event *e) {
@@ -312,9 +297,9 @@ void reporting_begin(const struct outside_thread *t, struct reporting_message *m
                                   .cost = {.cpu_ns = 0}};
 }
 
-void reporting_send(struct outside_process *p, const struct reporting_message *m) {
+bool reporting_send(struct outside_process *p, const struct reporting_message *m) {
     if (outside_reads(p) != 0) {
-        return;
+        return false;
     }
     if (m->head.type == HD_MSG_TRACK) {
         refresh_modules(p);
@@ -322,6 +307,7 @@ void reporting_send(struct outside_process *p, const struct reporting_message *m
     p->reporting->used_ns = hd_os_now_ns();
     (void)hd_worker_handle(p->reporting->worker, &m->head);
     call_back_all(p);
+    return hd_turns_find(&p->reporting->worker->turns, m->head.loop, m->head.generation) != NULL;
 }
 
 void reporting_update(struct outside_process *p) {

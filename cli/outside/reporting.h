@@ -21,6 +21,8 @@ void reporting_forget(struct outside_process *p);
 
 /* The watch of the thread in the worker's run. NULL: there is no slot for it. */
 struct hd_watch *reporting_watch(struct outside_thread *t);
+/* The thread ends, and gives its slot back. */
+void reporting_leave(struct outside_thread *t);
 
 /* A message with room for the capture of a sample. */
 struct reporting_message {
@@ -31,8 +33,8 @@ struct reporting_message {
 /* Fills the members of a message about the thread that do not depend on its type. */
 void reporting_begin(const struct outside_thread *t, struct reporting_message *m);
 /* Lets the worker handle the message. Then calls the watcher's callbacks for what the worker has published.
- */
-void reporting_send(struct outside_process *p, const struct reporting_message *m);
+ * Returns whether the worker has the message's turn now. It has no place for a sixth turn. */
+bool reporting_send(struct outside_process *p, const struct reporting_message *m);
 /* Writes the reports of open hangs that are due. */
 void reporting_update(struct outside_process *p);
 
@@ -49,8 +51,5 @@ void reporting_void(struct outside_thread *t);
 /* The thread or its watch ends. If it is doubtful that the thread has a loop, its deferred reports are
  * withdrawn, and the open report is. */
 void reporting_settle(struct outside_thread *t);
-
-/* How exact the turns of a hook are, in the schema's words. */
-const char *reporting_turns(const struct hd_hook_way *way);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "cli/outside/followed.h"
 #include "cli/outside/loops.h"
+#include "cli/outside/reporting.h"
+#include "cli/outside/turns.h"
 #include "os/os.h"
 #include "os/thread_list.h"
 
@@ -56,8 +58,12 @@ int outside_thread_add(struct outside_process *p, pid_t tid) {
         free(t);
         return rc;
     }
-    *t = (struct outside_thread){
-        .process = p, .tid = tid, .next = p->threads, .chain = *bucket, .listed = true};
+    *t = (struct outside_thread){.process = p,
+                                 .tid = tid,
+                                 .next = p->threads,
+                                 .chain = *bucket,
+                                 .listed = true,
+                                 .added_ns = hd_os_now_ns()};
     p->threads = *bucket = t;
     p->thread_count++;
     w->threads++;
@@ -80,7 +86,9 @@ static void take_out(struct outside_thread *t) {
 
 void outside_thread_remove(struct outside_thread *t) {
     struct watcher *w = t->process->watcher;
+    outside_turns_add(&t->process->ended_turns, t, hd_os_now_ns());
     followed_drop(t);
+    reporting_leave(t);
     loops_forget(t);
     w->way->unwatch(w->hook, t->tid);
     take_out(t);

@@ -9,11 +9,17 @@
 #include "cli/live/process.h"
 #include "cli/outside/users.h"
 #include "cli/outside/watcher_options.h"
+#include "loop/loop.h"
 
 struct outside_followed;   /* followed.c */
 struct outside_reporting;  /* reporting.c */
 struct outside_recogniser; /* recognise.h */
 struct outside_stacks;     /* recognise_stacks.h */
+
+struct outside_turns {
+    uint64_t busy_ns, idle_ns;
+    uint64_t histogram[HD_TURN_HISTOGRAM];
+};
 
 struct outside_thread {
     struct outside_process *process;
@@ -30,6 +36,7 @@ struct outside_thread {
     bool has_evidence; /* of the loop: a hang of 5 s is reported before the loop is certain */
     bool left;         /* the program has left the loop: the running turn is no hang */
     uint64_t changes;  /* how often another wait has become the loop's own */
+    uint64_t added_ns; /* when the watch began */
     uint64_t ended_ns; /* when the thread ended; 0: it lives */
     uint64_t loops_ns; /* when the recogniser is to look again */
 };
@@ -48,13 +55,14 @@ struct outside_process {
     struct live_process live;
     struct outside_thread *threads;
     unsigned thread_count;
-    unsigned followed;          /* threads whose running turn the watcher follows */
-    struct outside_share share; /* of the work on its waits */
-    struct outside_kept *kept;  /* of reporting.c; NULL: nothing yet */
-    bool own_record;            /* the record is in memory of its own */
-    uint64_t program;           /* of the program that the process runs; another one after an exec */
-    uint64_t added_ns;          /* when the watch began */
-    bool unwatched_said;        /* the note about threads without a place */
+    unsigned followed;                /* threads whose running turn the watcher follows */
+    struct outside_share share;       /* of the work on its waits */
+    struct outside_kept *kept;        /* of reporting.c; NULL: nothing yet */
+    struct outside_turns ended_turns; /* of the threads that have ended */
+    bool own_record;                  /* the record is in memory of its own */
+    uint64_t program;                 /* of the program that the process runs; another one after an exec */
+    uint64_t added_ns;                /* when the watch began */
+    bool unwatched_said;              /* the note about threads without a place */
     bool young; /* the program had just started then: its first wait ends its launch, and no hang */
 };
 

@@ -61,6 +61,13 @@ void hd_watch_clear_all(struct hd_watch_table *t) {
     }
 }
 
+void hd_watch_give_blocks(struct hd_watch_table *t) {
+    for (unsigned i = 0; i < HD_BLOCKS - 1 && t->more[i] != NULL; i++) {
+        hd_os_memory_give(t->more[i], block_bytes(t));
+        t->more[i] = NULL;
+    }
+}
+
 /* Allocates the block of slot `i`, unless a thread has done so already. Returns false if memory for the block
  * cannot be allocated. */
 static bool have_block(struct hd_watch_table *t, unsigned i) {

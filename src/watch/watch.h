@@ -109,4 +109,7 @@ struct hd_watch *hd_watch_claim(struct hd_watch_table *t);
  * Call it before the next start of Hangdog, while `entering` is 0. */
 void hd_watch_clear_all(struct hd_watch_table *t);
 
+/* Frees all blocks but the first, which is part of the table. No thread uses the table any more. */
+void hd_watch_give_blocks(struct hd_watch_table *t);
+
 #endif

@@ -133,6 +133,22 @@ class Agent(unittest.TestCase):
         self.assertIn("ours", subprocess.run([HANGDOG, "list", "--spool", self.folder / "spool"], stdout=subprocess.PIPE, check=True).stdout.decode())
         self.assertRegex(self.log.read_text(), r"hangdog: hang of .*, ours\[%d\]; more: hangdog show \w+" % self.ours.pid)
 
+    def test_what_its_user_may_not_trace_is_roots(self):
+        """A program that has dropped rights may have read what its new user may not."""
+        program = self.folder / "dropped"
+        program.write_text("import os; os.setgroups([]); os.setresgid(*3 * [%d]); os.setresuid(*3 * [%d])\n" % (NOBODY, NOBODY) + LOOP)
+        self.stall(self.start([self.python, program]), 0)
+        wait_until(lambda: list((self.folder / "spool" / "0" / "dropped").glob("*.json")), "the report")
+        self.assertFalse((self.folder / "spool" / str(NOBODY) / "dropped").exists())
+
+    def test_a_program_without_a_report_leaves_no_folder(self):
+        program, folder = self.folder / "brief", self.folder / "spool" / "0" / "brief"
+        program.write_text(LOOP)
+        process = self.start([self.python, program])
+        wait_until(folder.exists, "the folder")
+        process.terminate()
+        wait_until(lambda: not folder.exists(), "the folder's end")
+
     def test_a_report_is_its_users_when_the_hang_is_over(self):
         """The agent may read it again before, so its user may not write there."""
         self.stall(self.theirs, NOBODY)

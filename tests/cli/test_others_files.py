@@ -17,7 +17,7 @@ import zlib
 import support_unit_filter
 from support_dump import Programs, dump
 from support_fleet import Collector, need_fleet, small_report
-from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, environment, main, wait_until
+from support_run import BUILD, HANGDOG, PATIENCE, SANITIZER, environment, main, need_build_of_all, wait_until
 
 NAMER = os.path.join(BUILD, "libexec/hangdog/hangdog-name")
 NOBODY, OTHER = 65534, 61997
@@ -211,6 +211,7 @@ class OthersFiles(Nobodys):
 
     def test_upload_waits_while_no_process_starts(self):
         """A report without names is never better at the collector."""
+        need_build_of_all()
         report = self.report_of(self.build())
         os.chmod(report, 0o644)
         os.chown(os.path.dirname(report), OTHER, OTHER)

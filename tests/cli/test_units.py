@@ -7,7 +7,7 @@ import re
 import shutil
 import unittest
 
-from support_run import HANGDOG, main
+from support_run import HANGDOG, main, need_build_of_all
 from test_cli import Command, run
 
 PRELOAD = os.path.join(os.path.dirname(HANGDOG), "../lib/libhangdog-preload.so")
@@ -16,6 +16,7 @@ DEBIANS = "/lib/systemd/system"
 
 class Units(Command):
     def setUp(self):
+        need_build_of_all()
         super().setUp()
         self.units = self.path / "units"
         self.units.mkdir()

@@ -28,6 +28,7 @@
 #include "cli/outside/threads.h"
 #include "folder.h"
 #include "os/os.h"
+#include "turn/turn.h"
 
 #define THRESHOLD_NS (200 * HD_NS_PER_MS)
 #define UNTIL_NS (10 * HD_NS_PER_S)
@@ -56,6 +57,7 @@ static void child_with_a_loop(void) {
 static struct hd_hook {
     uint64_t begun_ns;
     enum hd_wait_verdict verdict;
+    bool suspects;
 } hook;
 
 static int watch(struct hd_hook *h, pid_t pid, pid_t tid) {
@@ -91,7 +93,8 @@ static void times(struct hd_hook *h, pid_t tid, uint32_t kind, struct hd_wait_ti
 }
 
 static void suspect(struct hd_hook *h, pid_t tid, bool on) {
-    (void)h, (void)tid, (void)on;
+    (void)tid;
+    h->suspects = on;
 }
 
 static const struct hd_hook_way way = {.name = "test",
@@ -241,6 +244,46 @@ static void a_hang_since_the_begin_of_the_watch_lasts_until_the_first_wait(void 
     assert_int_equal(withdrawn, 0);
 }
 
+/* A message about a turn of another thread, which the test makes up. True: the worker has the turn. */
+static bool send_other(struct outside_thread *t, enum hd_message_type type) {
+    struct reporting_message m;
+    t->process = &process;
+    t->tid = process.live.pid;
+    assert_non_null(reporting_watch(t));
+    reporting_begin(t, &m);
+    m.head.type = (uint8_t)type;
+    m.head.at_ns = hd_os_now_ns();
+    return reporting_send(&process, &m);
+}
+
+static void a_hang_that_the_worker_had_no_place_for_has_a_report_later(void **state) {
+    struct outside_thread others[HD_TURNS_MAX] = {0};
+    (void)state;
+    assert_int_equal(reporting_open(&process), 0);
+    for (unsigned i = 0; i < HD_TURNS_MAX; i++) {
+        assert_true(send_other(&others[i], HD_MSG_TRACK));
+    }
+    look_for(2 * THRESHOLD_NS);
+    assert_int_equal(opened, 0);
+    assert_false(send_other(&others[0], HD_MSG_FORGET));
+    look_for(THRESHOLD_NS);
+    assert_int_equal(opened, 1);
+}
+
+static void a_thread_that_stays_blocked_is_not_suspect_for_ever(void **state) {
+    (void)state;
+    (void)wait_until_it(true);
+    process.threads->has_evidence = true;
+    look_for(2 * THRESHOLD_NS);
+    assert_true(hook.suspects);
+    look_for(2 * HD_NS_PER_S);
+    assert_false(hook.suspects);
+    send_byte(event[1]);
+    (void)wait_until_it(false);
+    look_for(THRESHOLD_NS);
+    assert_true(hook.suspects);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_wait_that_is_not_read_yet_is_no_hang, set_up, tear_down),
@@ -248,6 +291,10 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_hang_since_the_begin_of_the_watch_lasts_until_the_first_wait,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_hang_that_the_worker_had_no_place_for_has_a_report_later, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_thread_that_stays_blocked_is_not_suspect_for_ever, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
