@@ -299,9 +299,9 @@ static bool is_long(const struct outside_thread *t, const struct hd_hook_thread 
     return !seen->waits && !t->left && now_ns >= earliest_start(seen) + old_ns;
 }
 
-/* The suspicion costs all calls of the host, so it ends where it finds no wait any more. A main thread without
- * a loop may wait for other threads for ever. A thread that stays blocked, such as a shell that waits for a
- * command, makes no call. */
+/* The suspicion costs all calls of the host, so it ends where it finds no wait any more. A main thread
+ * without a loop may wait for other threads for ever. A thread that stays blocked, such as a shell that waits
+ * for a command, makes no call. */
 static bool is_suspect(const struct outside_thread *t, uint64_t now_ns) {
     const struct outside_followed *f = t->followed;
     uint64_t unknown_ns = f->begun_ns + options_of(t)->threshold_ns + UNKNOWN_NS;
