@@ -27,6 +27,7 @@ _STATES = 6  # HANGDOG_STATES
 _BEFORE_TIMERS, _EXIT = 1, 5  # hangdog_activity
 _POST = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_POSTS = []  # a thread of Hangdog may call one after its loop has gone
 
 
 class _Options(ctypes.Structure):  # the first members of hangdog_options
@@ -77,12 +78,14 @@ def _app_name():
 class Watch:
     """The watch of one loop. It ends by close(), by the loop's close(), or at the end of a `with` block."""
 
-    def __init__(self, library=None, loop=None, handle=None):
-        self._library, self._loop, self._handle = library, loop, handle
+    def __init__(self, library=None, loop=None, begin=None):
+        self._library, self._loop, self._begin = library, loop, begin
+        self._handle = begin and begin() or None
+        self._watches = self._handle is not None
         self._replaced = []
 
     def __bool__(self):
-        return self._handle is not None
+        return self._watches
 
     def __enter__(self):
         return self
@@ -98,6 +101,7 @@ class Watch:
     def close(self):
         """Ends the watch. Only the loop's thread may call this."""
         handle, self._handle = self._handle, None
+        self._watches = False
         for owner, name in self._replaced:
             vars(owner).pop(name, None)
         self._replaced = []
@@ -119,20 +123,33 @@ class Watch:
         self._replace(self._loop, name, closed)
 
     def _wrap_run(self, started, ended):
-        """Calls `ended` after each run of the loop, also one that an exception ends: no turn follows until the next run."""
+        """Calls `started` before each run, with whether the watch is a new one, and `ended` after each, also after an exception.
+
+        No turn follows until the next run."""
         loop = self._loop
         run_forever = loop.run_forever
 
         def marked_run_forever():
-            started()
+            again = self._watches and self._handle is None
+            if again:
+                self._handle = self._begin() or None
+            started(again and self._handle is not None)
             try:
                 run_forever()
             finally:
-                ended()
+                leave()
+
+        def leave():
+            ended()
+            if threading.current_thread() is not threading.main_thread():
+                # The thread may end now, and another one may close the loop: only this one can end the watch.
+                handle, self._handle = self._handle, None
+                if handle:
+                    self._library.loop_unwatch(handle)
 
         self._replace(loop, "run_forever", marked_run_forever)
         if loop.is_running():
-            self._end_this_run(ended)
+            self._end_this_run(leave)
 
     def _end_this_run(self, ended):
         """The same for the run that this call is in: asyncio calls a function of its own at each end, other loops only stop()."""
@@ -150,10 +167,13 @@ class Watch:
 
     def _mark_waits(self, selector):
         """The selector's select() is the loop's wait, and nothing else is."""
-        library, handle, select = self._library, self._handle, selector.select
+        library, select = self._library, selector.select
         before_wait, after_wait, turn = library.before_wait, library.after_wait, library.turn
 
         def marked_select(timeout=None):
+            handle = self._handle
+            if handle is None:
+                return select(timeout)
             if timeout is not None and timeout <= 0:
                 turn(handle)
                 return select(timeout)
@@ -164,7 +184,7 @@ class Watch:
                 after_wait(handle)
 
         self._replace(selector, "select", marked_select)
-        self._wrap_run(lambda: self._mark(_BEFORE_TIMERS), lambda: self._mark(_EXIT))
+        self._wrap_run(lambda again: self._mark(_BEFORE_TIMERS), lambda: self._mark(_EXIT))
 
     def _mark(self, mark):
         """Does nothing after close(), which may come within a run: the library gives the handle to the next watch."""
@@ -200,9 +220,15 @@ class Watch:
             if value:
                 answer()
 
-        self._post = _POST(post)  # the library keeps a pointer to it
-        self._wrap_run(lambda: set_stopped(False), lambda: set_stopped(True))
-        return self._library.watch_ping(self._handle, self._post, None) == 0
+        callback = _POST(post)
+        _POSTS.append(callback)
+
+        def started(again):
+            set_stopped(False)
+            return not again or self._library.watch_ping(self._handle, callback, None) == 0
+
+        self._wrap_run(started, lambda: set_stopped(True))
+        return started(True)
 
 
 def watch(loop=None, name="main", threshold=None, *, app=None, version=None, environment=None, spool=None, library=None):
@@ -223,17 +249,21 @@ def watch(loop=None, name="main", threshold=None, *, app=None, version=None, env
     status = found.start(ctypes.byref(options))
     if status == 0:
         atexit.register(found.stop)
-    handle = found.loop_watch(name.encode(errors="replace"), nanoseconds)
-    if not handle:
+    watched = Watch(found, loop, lambda: found.loop_watch(name.encode(errors="replace"), nanoseconds))
+    if not watched:
         why = "256 loops are watched already" if status in (0, -errno.EALREADY) else os.strerror(-status)
         warnings.warn("hangdog: the event loop is not watched: %s" % why, RuntimeWarning, stacklevel=2)
-        return Watch()
-    watched = Watch(found, loop, handle)
+        return watched
     watched._replace(loop, "_hangdog", watched)
     watched._close_with("close")
-    selector = getattr(loop, "_selector", None)
-    if selector is not None:
-        watched._mark_waits(selector)
+    if _waits_in_select(loop):
+        watched._mark_waits(loop._selector)
     elif not watched._ping():
         watched.close()
     return watched
+
+
+def _waits_in_select(loop):
+    """Not so in loops of toolkits: their selectors return what the toolkit has waited for."""
+    selector = getattr(loop, "_selector", None)
+    return type(selector).__module__ == "selectors" and type(loop).run_forever is asyncio.BaseEventLoop.run_forever

@@ -172,6 +172,61 @@ time.sleep(1.5)
         self.need_uvloop()
         self.assert_interrupted("uvloop", "assert hangdog.watch(loop, threshold=0.4)")
 
+    def assert_closed_elsewhere(self, maker, loops, seen):
+        """A loop runs in a thread that then ends, and the main thread closes it: the usual end of a loop in the background."""
+        reports = self.run_script("""
+import gc, threading
+from %s import new_event_loop
+def block(): time.sleep(1.5)
+async def main(loop, blocks):
+    assert hangdog.watch(threshold=0.4)
+    if blocks:
+        await asyncio.sleep(0.7)
+        block()
+        await asyncio.sleep(0.7)
+    loop.stop()
+for left in reversed(range(%d)):
+    loop = new_event_loop()
+    loop.call_soon(lambda: loop.create_task(main(loop, left == 0)))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    thread.join()
+    loop.close()
+    loop = None
+    gc.collect()
+time.sleep(1)  # a ping that is left would come now
+""" % (maker, loops))
+        self.assert_hang(reports, "block", seen)
+
+    def test_loops_that_another_thread_closes(self):
+        self.assert_closed_elsewhere("asyncio", 260, 1.5)  # 256 can be watched at a time
+
+    def test_loops_of_uvloop_that_another_thread_closes(self):
+        self.need_uvloop()
+        self.assert_closed_elsewhere("uvloop", 10, 1.25)
+
+    def test_a_toolkits_loop_that_waits_outside_of_select(self):
+        """As PyGObject's: its selector returns what GLib has waited for."""
+        self.assert_hang(self.run_script("""
+import select
+def block(): time.sleep(1.5)
+class Loop(asyncio.SelectorEventLoop):
+    def run_forever(self):
+        super().run_forever()
+    def _run_once(self):
+        select.select([self._selector.fileno()], [], [], 0 if self._ready else 1.5)
+        self.call_soon(lambda: None)  # so select() returns at once
+        super()._run_once()
+async def main():
+    assert hangdog.watch(threshold=0.6)
+    await asyncio.sleep(3)
+    block()
+    await asyncio.sleep(1)
+loop = Loop()
+loop.run_until_complete(main())
+loop.close()
+"""), "block", 1.25)
+
     def test_a_second_watch_and_empty_texts_break_nothing(self):
         self.assertEqual([], self.run_script("""
 async def main():
