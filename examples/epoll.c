@@ -5,6 +5,7 @@
  *
  *   cc epoll.c $(pkg-config --cflags --libs hangdog) -o epoll
  */
+#include <errno.h>
 #include <hangdog/epoll.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +29,14 @@ int main(void) {
     char line[256];
     setvbuf(stdin, NULL, _IONBF, 0); /* epoll sees no line that is in a buffer */
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, STDIN_FILENO, &input);
-    while (hangdog_epoll_wait(loop, epoll_fd, &input, 1, -1) >= 0 &&
-           fgets(line, sizeof line, stdin) != NULL) {
+    for (;;) {
+        int ready = hangdog_epoll_wait(loop, epoll_fd, &input, 1, -1);
+        if (ready < 0 && errno == EINTR) { /* as after Ctrl-Z and `fg` */
+            continue;
+        }
+        if (ready < 0 || fgets(line, sizeof line, stdin) == NULL) {
+            break;
+        }
         handle(line);
     }
     close(epoll_fd);

@@ -143,8 +143,9 @@ typedef struct hangdog_options {
      * with its stack. Set it below the threshold of a hang. Default 0: no such reports. */
     uint64_t frame_drop_ns;
     /** The period of the CPU monitor, in nanoseconds: 100 ms to 1 h; 3 s is usual. Default 0: no CPU monitor.
-     * If the process uses more than 80 % of a CPU for two periods, Hangdog writes a `cpu` report. It has the
-     * stack of the busiest thread. For the next 20 periods there is no other one. */
+     * If the process uses more than 80 % of a CPU for a period, and its busiest thread for the next, Hangdog
+     * writes a `cpu` report. It has the stack of the busiest thread. For the next 20 periods there is no
+     * other one. */
     uint64_t cpu_period_ns;
     /** The time between two pings of hangdog_watch_ping(), in nanoseconds: 1 ms to 60 s; default 500 ms. */
     uint64_t ping_period_ns;

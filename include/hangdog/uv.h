@@ -94,7 +94,8 @@ static inline void hangdog_uv_close(uv_handle_t *handle) {
  * Watches a loop of the calling thread: hangdog_loop_watch() and three handles, which do not keep the loop
  * alive. Call this function before the program starts prepare handles, because those would run after the
  * wait. The metric UV_METRICS_IDLE_TIME of the loop is 0, because libuv itself does not wait. A program that
- * closes all handles of a loop may close these three, but not free them.
+ * closes all handles of a loop may close these three, but not free them. If it does not call
+ * hangdog_uv_unwatch() before, the watch's memory stays.
  *
  * @param uv The loop.
  * @param name The loop's name in reports; the function copies the name.

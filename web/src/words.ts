@@ -8,7 +8,7 @@ export const KINDS: Record<string, { noun: string; plural: string; sentence: str
   launch: { noun: 'slow launch', plural: 'Slow launches', sentence: 'The program\'s start, up to its loop\'s first wait, took longer than the threshold of a launch.' },
   'background-hang': { noun: 'background-hang', plural: 'Hangs in the background', sentence: 'The same as a hang, while the program was in the background.' },
   'too-many-threads': { noun: 'hang', plural: 'Too many threads', sentence: 'A hang of a process with more than 64 threads.' },
-  cpu: { noun: 'cpu', plural: 'CPU', sentence: 'A process used more than 80 % of a CPU for two periods of the CPU monitor.' },
+  cpu: { noun: 'cpu', plural: 'CPU', sentence: 'A process used over 80 % of a CPU for a period, and its busiest thread for the next.' },
   'frame-drop': { noun: 'long frame', plural: 'Frames', sentence: 'A frame of a game took longer than the option frame_drop_ns, and less than a hang.' },
   'fatal-hang': { noun: 'fatal hang', plural: 'Fatal hangs', sentence: 'The process ended while its loop hung: another process killed it.' },
   crash: { noun: 'crash', plural: 'Crashes', sentence: 'A signal of a fault ended the process; on by an option.' },
