@@ -145,7 +145,6 @@ static void process_began(void *arg, pid_t pid, pid_t parent) {
 static void fill_settings(struct hd_record_options *to, const struct run_options *o) {
     to->threshold_ns = (uint64_t)o->threshold_ns;
     to->interval_ns = (uint64_t)o->interval_ns;
-    to->cpu_period_ns = (uint64_t)o->cpu_ns;
     to->without_paths = o->without_paths;
     to->follow = o->follow;
     to->reports_per_day = o->reports_per_day != 0 ? (uint32_t)o->reports_per_day : UINT32_MAX;

@@ -82,8 +82,8 @@ static const struct command_option agent_options[] = {
      .value = "NAME",
      .rare = true,
      .words = "fentry|switches|counter|records|looks",
-     .help = "how the kernel reports waits (the best that is allowed)",
-     .more = "hangdog doctor lists what is allowed here, best first."},
+     .help = "how the kernel reports waits (the best allowed, but not fentry)",
+     .more = "hangdog doctor prints the way taken, and what a better one needs."},
     {0},
 };
 

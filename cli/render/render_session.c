@@ -32,7 +32,7 @@ static void put_turns(const struct page *p, const json_t *session) {
     int64_t turns = value_int(session, "turns");
     fprintf(p->out, "  %" PRId64 " turn%s of the loop", turns, cli_plural(turns, "", "s"));
     if (turn_within(histogram, 0.5) != 0) {
-        fprintf(p->out, ", median %s, p99 %s", render_duration(half, turn_within(histogram, 0.5)),
+        fprintf(p->out, ", median <%s, p99 <%s", render_duration(half, turn_within(histogram, 0.5)),
                 render_duration(most, turn_within(histogram, 0.99)));
     }
     fputc('\n', p->out);

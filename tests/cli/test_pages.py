@@ -21,7 +21,7 @@ COMMON = {"--help", "--version", "--color", "--quiet", "-h", "-V", "-q"}
 RARE = {"run": {"--display-hz", "--environment", "--frame-drop", "--interval",
                "--reports-per-fingerprint"},
         "agent": {"--hook", "--socket"}, "top": {"--socket"},
-        "attach": {"--interval", "--cpu", "--hook", "--environment", "--reports-per-fingerprint"}}  # of run: in the page and the completions only
+        "attach": {"--interval", "--hook", "--environment", "--reports-per-fingerprint"}}  # of run: in the page and the completions only
 WITHOUT_SPOOL = {"agent", "dump", "serve", "top", "upload-symbols"}
 VARIABLES = {"run": {"HANGDOG_APP", "HANGDOG_VERSION", "HANGDOG_ENVIRONMENT"}, "upload": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"},
              "upload-symbols": {"HANGDOG_KEY", "HANGDOG_COLLECTOR"}, "show": {"HANGDOG_SYMBOLS"}, "list": {"HANGDOG_SYMBOLS"},
