@@ -169,8 +169,9 @@ void hd_os_memory_clear(void *p, size_t bytes);
 #define HD_SANITIZED 0
 #endif
 
-/* The number of bytes to add to the stack of each thread of Hangdog. It is 0 without the thread sanitizer,
- * which refuses small stacks. */
+/* The number of bytes to add to the stack of each thread of Hangdog. The thread sanitizer refuses small
+ * stacks. On arm64, glibc does so below PTHREAD_STACK_MIN, 128 KiB; what the threads do not use takes no
+ * memory. */
 #if defined(__SANITIZE_THREAD__)
 #define HD_OS_STACK_EXTRA (2u << 20)
 #elif defined(__has_feature)
@@ -179,7 +180,11 @@ void hd_os_memory_clear(void *p, size_t bytes);
 #endif
 #endif
 #ifndef HD_OS_STACK_EXTRA
+#if defined(__linux__) && defined(__aarch64__)
+#define HD_OS_STACK_EXTRA (96u << 10)
+#else
 #define HD_OS_STACK_EXTRA 0u
+#endif
 #endif
 
 /* A thread of Hangdog. It blocks all signals, and has a private descriptor table, which is empty at first. */
