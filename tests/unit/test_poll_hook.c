@@ -309,18 +309,27 @@ static void a_counter_sees_turns(void **state) {
     }
 }
 
+/* False: the thread did not block in the wait before, as on a busy machine. Then its start is uncertain. */
+static bool record_is_exact(char work) {
+    if (!watch_turn("records", work)) {
+        skip();
+    }
+    expect_turn();
+    bool exact = seen.turn.earlier_ns == 0;
+    if (exact) {
+        assert_true(seen.turn.start_ns <= truth->start_ns);
+        assert_true(seen.turn.end_ns >= truth->end_ns);
+    }
+    leave();
+    return exact;
+}
+
 static void records_know_the_start_and_the_end(void **state) {
     (void)state;
     static const char works[] = {SLEEP, RUN, NESTED};
     for (unsigned i = 0; i < sizeof works; i++) {
-        if (!watch_turn("records", works[i])) {
-            skip();
-        }
-        expect_turn();
-        assert_int_equal(seen.turn.earlier_ns, 0);
-        assert_true(seen.turn.start_ns <= truth->start_ns);
-        assert_true(seen.turn.end_ns >= truth->end_ns);
-        leave();
+        bool exact = record_is_exact(works[i]) || record_is_exact(works[i]) || record_is_exact(works[i]);
+        assert_true(exact);
     }
 }
 
