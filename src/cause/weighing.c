@@ -182,8 +182,10 @@ void hd_cause_limit(struct hd_cause_sums *s, uint64_t total_ns) {
         s->delay_ns = (uint64_t)((double)s->delay_ns * part);
         for (int i = 0; i < HD_CAUSE_KINDS; i++) {
             s->ns[i] = (uint64_t)((double)s->ns[i] * part);
+            s->ran_ns[i] = (uint64_t)((double)s->ran_ns[i] * part);
         }
     }
+    s->assumed_ns = least(s->assumed_ns, s->ns[HD_CAUSE_CPU]); /* confirm() takes it from there */
 }
 
 void hd_cause_forget_paths(struct hd_cause_sums *s) {

@@ -186,6 +186,18 @@ static void limited_sums_are_parts_of_the_whole(void **state) {
     assert_in_range(cause.run_delay_ns, 275 * MS, 281 * MS);
 }
 
+/* A stop of 4 s was taken off, and then the kernel says that the thread waited for a CPU before. */
+static void a_late_delay_takes_no_more_than_is_left(void **state) {
+    (void)state;
+    struct hd_probe e = {.for_ns = 5000 * MS, .state = HD_RUN_RUNNING, .syscall_nr = HD_SYSCALL_NONE};
+    hd_cause_add(&sums, &e);
+    hd_cause_limit(&sums, 1000 * MS);
+    e = (struct hd_probe){.for_ns = 100 * MS, .delay_ns = 3000 * MS, .syscall_nr = HD_SYSCALL_NONE};
+    hd_cause_add(&sums, &e);
+    assert_int_equal(sums.ns[HD_CAUSE_CPU], 0);
+    assert_int_equal(sums.ns[HD_CAUSE_STARVED], 1100 * MS);
+}
+
 /* Of a sleep of 7 s, as Linux 6.18 counts one in some. */
 static void a_sleep_that_the_kernel_counts_as_delay_is_a_sleep(void **state) {
     (void)state;
@@ -313,6 +325,7 @@ int main(void) {
         TEST(a_blocked_samples_time_is_split),
         TEST(run_queue_delay_is_starved),
         TEST(limited_sums_are_parts_of_the_whole),
+        TEST(a_late_delay_takes_no_more_than_is_left),
         TEST(a_sleep_that_the_kernel_counts_as_delay_is_a_sleep),
         TEST(whose_ends_were_waited_for_one_after_the_other_is_said),
         TEST(takes_late_delay_from_assumed_running),
