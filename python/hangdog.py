@@ -69,6 +69,30 @@ def _load(path):
     return None
 
 
+class _Handles(set):
+    """The watches of a thread. The library lets only their thread end them, and another thread may close the loop after it."""
+
+    def __init__(self, library):
+        super().__init__()
+        self._unwatch = library.loop_unwatch
+
+    def __del__(self):
+        for handle in self:
+            self._unwatch(handle)
+
+
+_THREAD = threading.local()  # Python drops a thread's own at the thread's end, in that thread
+
+
+def _handles(library):
+    """The set of this thread. The process ends with the main thread, and takes its watches along."""
+    if threading.current_thread() is threading.main_thread():
+        return set()
+    if not hasattr(_THREAD, "handles"):
+        _THREAD.handles = _Handles(library)
+    return _THREAD.handles
+
+
 def _app_name():
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)  # python3 -m NAME
     name = spec.name[:-len(".__main__")] if spec and spec.name.endswith(".__main__") else spec.name if spec else ""
@@ -78,14 +102,15 @@ def _app_name():
 class Watch:
     """The watch of one loop. It ends by close(), by the loop's close(), or at the end of a `with` block."""
 
-    def __init__(self, library=None, loop=None, begin=None):
-        self._library, self._loop, self._begin = library, loop, begin
-        self._handle = begin and begin() or None
-        self._watches = self._handle is not None
+    def __init__(self, library=None, loop=None, handle=None):
+        self._library, self._loop, self._handle = library, loop, handle
+        self._thread = threading.current_thread()
+        if handle:
+            _handles(library).add(handle)
         self._replaced = []
 
     def __bool__(self):
-        return self._watches
+        return self._handle is not None
 
     def __enter__(self):
         return self
@@ -99,13 +124,13 @@ class Watch:
             self._library.label(self._handle, *(part.encode(errors="replace") if part else None for part in (text, traceparent)))
 
     def close(self):
-        """Ends the watch. Only the loop's thread may call this."""
+        """Ends the watch. In another thread than the loop's, the watch lasts until the loop's thread ends."""
         handle, self._handle = self._handle, None
-        self._watches = False
         for owner, name in self._replaced:
             vars(owner).pop(name, None)
         self._replaced = []
-        if handle:
+        if handle and self._thread is threading.current_thread():
+            _handles(self._library).discard(handle)
             self._library.loop_unwatch(handle)
 
     def _replace(self, owner, name, function):
@@ -123,33 +148,20 @@ class Watch:
         self._replace(self._loop, name, closed)
 
     def _wrap_run(self, started, ended):
-        """Calls `started` before each run, with whether the watch is a new one, and `ended` after each, also after an exception.
-
-        No turn follows until the next run."""
+        """Calls `ended` after each run of the loop, also one that an exception ends: no turn follows until the next run."""
         loop = self._loop
         run_forever = loop.run_forever
 
         def marked_run_forever():
-            again = self._watches and self._handle is None
-            if again:
-                self._handle = self._begin() or None
-            started(again and self._handle is not None)
+            started()
             try:
                 run_forever()
             finally:
-                leave()
-
-        def leave():
-            ended()
-            if threading.current_thread() is not threading.main_thread():
-                # The thread may end now, and another one may close the loop: only this one can end the watch.
-                handle, self._handle = self._handle, None
-                if handle:
-                    self._library.loop_unwatch(handle)
+                ended()
 
         self._replace(loop, "run_forever", marked_run_forever)
         if loop.is_running():
-            self._end_this_run(leave)
+            self._end_this_run(ended)
 
     def _end_this_run(self, ended):
         """The same for the run that this call is in: asyncio calls a function of its own at each end, other loops only stop()."""
@@ -167,13 +179,10 @@ class Watch:
 
     def _mark_waits(self, selector):
         """The selector's select() is the loop's wait, and nothing else is."""
-        library, select = self._library, selector.select
+        library, handle, select = self._library, self._handle, selector.select
         before_wait, after_wait, turn = library.before_wait, library.after_wait, library.turn
 
         def marked_select(timeout=None):
-            handle = self._handle
-            if handle is None:
-                return select(timeout)
             if timeout is not None and timeout <= 0:
                 turn(handle)
                 return select(timeout)
@@ -184,7 +193,7 @@ class Watch:
                 after_wait(handle)
 
         self._replace(selector, "select", marked_select)
-        self._wrap_run(lambda again: self._mark(_BEFORE_TIMERS), lambda: self._mark(_EXIT))
+        self._wrap_run(lambda: self._mark(_BEFORE_TIMERS), lambda: self._mark(_EXIT))
 
     def _mark(self, mark):
         """Does nothing after close(), which may come within a run: the library gives the handle to the next watch."""
@@ -222,13 +231,8 @@ class Watch:
 
         callback = _POST(post)
         _POSTS.append(callback)
-
-        def started(again):
-            set_stopped(False)
-            return not again or self._library.watch_ping(self._handle, callback, None) == 0
-
-        self._wrap_run(started, lambda: set_stopped(True))
-        return started(True)
+        self._wrap_run(lambda: set_stopped(False), lambda: set_stopped(True))
+        return self._library.watch_ping(self._handle, callback, None) == 0
 
 
 def watch(loop=None, name="main", threshold=None, *, app=None, version=None, environment=None, spool=None, library=None):
@@ -249,11 +253,12 @@ def watch(loop=None, name="main", threshold=None, *, app=None, version=None, env
     status = found.start(ctypes.byref(options))
     if status == 0:
         atexit.register(found.stop)
-    watched = Watch(found, loop, lambda: found.loop_watch(name.encode(errors="replace"), nanoseconds))
-    if not watched:
+    handle = found.loop_watch(name.encode(errors="replace"), nanoseconds)
+    if not handle:
         why = "256 loops are watched already" if status in (0, -errno.EALREADY) else os.strerror(-status)
         warnings.warn("hangdog: the event loop is not watched: %s" % why, RuntimeWarning, stacklevel=2)
-        return watched
+        return Watch()
+    watched = Watch(found, loop, handle)
     watched._replace(loop, "_hangdog", watched)
     watched._close_with("close")
     if _waits_in_select(loop):
