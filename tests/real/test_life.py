@@ -15,8 +15,8 @@ import time
 import unittest
 import urllib.request
 
-from support_run import (BUILD, HANGDOG, MS, S, SANITIZER, TOLERANCE_NS, Between, RealCase, environment, free_port, main_side_by_side,
-                         wait_until)
+from support_run import (BUILD, HANGDOG, MS, S, SANITIZER, TOLERANCE_NS, Between, RealCase, environment, for_everybody, free_port,
+                         main_side_by_side, wait_until)
 
 PROGRAMS = os.path.join(os.environ["HANGDOG_BUILD"], "tests", "programs")
 BECOME = os.path.join(PROGRAMS, "become")
@@ -29,12 +29,6 @@ LOADER = "/lib64/ld-linux-x86-64.so.2"
 PYTHON = "/usr/bin/python3"
 NO_LONGER = r"not watched to its end: its seccomp filter may kill it"
 OWN_CALLS = "the sanitizer's runtime makes system calls of its own, which these filters end"
-
-
-def for_everybody(path):
-    """Whether any user may go there: a home folder may be its owner's alone."""
-    path = os.path.realpath(path)
-    return all(os.stat(path[:i] or "/").st_mode & 0o001 for i in range(len(path) + 1) if path[i:i + 1] in ("/", ""))
 
 
 class Case(RealCase):
