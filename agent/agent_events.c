@@ -60,21 +60,11 @@ static struct agent_watch *watch_of(struct agent *a, const struct watched_proces
     return of != NULL ? of->watch : NULL;
 }
 
-/* Processes of one name share a folder. */
-static bool has_watch_in(const struct agent *a, const char *folder) {
+/* Processes of one name share a folder. True: one of them is watched there; `open`: and hangs now. */
+static bool has_watch(const struct agent *a, const char *folder, bool open) {
     for (size_t i = 0; i < a->processes.count; i++) {
         const struct agent_watch *w = a->processes.process[i].watch;
-        if (w != NULL && strcmp(w->folder, folder) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_open(const struct agent *a, const char *folder) {
-    for (size_t i = 0; i < a->processes.count; i++) {
-        const struct agent_watch *w = a->processes.process[i].watch;
-        if (w != NULL && w->open != 0 && strcmp(w->folder, folder) == 0) {
+        if (w != NULL && (!open || w->open != 0) && strcmp(w->folder, folder) == 0) {
             return true;
         }
     }
@@ -82,7 +72,7 @@ static bool has_open(const struct agent *a, const char *folder) {
 }
 
 static void give(struct agent *a, struct agent_watch *w) {
-    bool lasts = has_open(a, w->folder);
+    bool lasts = has_watch(a, w->folder, true);
     int rc = app_folder_give(w->folder, w->reader, lasts);
     w->has_new = lasts; /* an open hang's report changes */
     if (rc != 0) {
@@ -209,7 +199,7 @@ void agent_forget(struct agent *a, struct host_process *of, const struct watched
     w->open = 0;
     give(a, w);
     of->watch = NULL;
-    if (!has_watch_in(a, w->folder)) {
+    if (!has_watch(a, w->folder, false)) {
         app_folder_leave(w->folder);
     }
     free(w);

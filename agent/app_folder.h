@@ -22,8 +22,7 @@ bool app_folder_make_spool(const char *spool, struct problem *why);
  * made, and the file system has no access lists, so only root reads it. */
 int app_folder_make(const char *spool, uid_t user, const char *app, char *path, size_t size);
 
-/* No program that is watched uses the folder any more. Removes it if it is empty, since a user has a place
- * for 128 only. */
+/* No watched program uses the folder any more. Removes it if it is empty, since a user has few places. */
 void app_folder_leave(const char *path);
 
 /* Gives the reports that the agent wrote there to the program's user. `lasts`: a hang there is not over, so

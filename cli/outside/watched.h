@@ -55,7 +55,7 @@ struct outside_process {
     struct live_process live;
     struct outside_thread *threads;
     unsigned thread_count;
-    unsigned followed;                /* threads whose running turn the watcher follows */
+    unsigned followed;                /* number of threads with a turn that the watcher follows now */
     struct outside_share share;       /* of the work on its waits */
     struct outside_kept *kept;        /* of reporting.c; NULL: nothing yet */
     struct outside_turns ended_turns; /* of the threads that have ended */

@@ -157,7 +157,7 @@ typedef struct hangdog_options {
 
 /**
  * Starts Hangdog in this process: two threads, the monitor and the worker. They have at most 1,088 KiB of
- * memory (arm64: 1,280 KiB mapped, as much used). Takes less than 100 ms.
+ * memory (arm64: 1,280 KiB, of which no more is used). Takes less than 100 ms.
  *
  * A forked child is not watched. In the child, marks by its parent's handles do nothing. The child may call
  * hangdog_start() and watch its loops anew.
