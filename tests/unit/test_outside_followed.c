@@ -58,6 +58,7 @@ static struct hd_hook {
     uint64_t begun_ns;
     enum hd_wait_verdict verdict;
     bool suspects;
+    uint64_t busy_ns;
 } hook;
 
 static int watch(struct hd_hook *h, pid_t pid, pid_t tid) {
@@ -78,8 +79,10 @@ static void judge(struct hd_hook *h, pid_t tid, uint32_t kind, enum hd_wait_verd
 static void read_state(struct hd_hook *h, pid_t tid, struct hd_hook_thread *out) {
     (void)tid;
     bool waits = h->verdict == HD_WAIT_IDLE;
-    *out = (struct hd_hook_thread){
-        .known = waits, .waits = waits, .since_ns = waits ? hd_os_now_ns() : h->begun_ns};
+    *out = (struct hd_hook_thread){.known = waits,
+                                   .waits = waits,
+                                   .busy_ns = h->busy_ns,
+                                   .since_ns = waits ? hd_os_now_ns() : h->begun_ns};
 }
 
 static uint32_t free_places(const struct hd_hook *h) {
@@ -284,6 +287,52 @@ static void a_thread_that_stays_blocked_is_not_suspect_for_ever(void **state) {
     assert_true(hook.suspects);
 }
 
+static void a_thread_that_ends_gives_its_slot_back(void **state) {
+    (void)state;
+    assert_int_equal(reporting_open(&process), 0);
+    for (unsigned i = 0; i < 2 * HD_LOOPS_MAX; i++) {
+        struct outside_thread other = {.process = &process, .tid = process.live.pid};
+        assert_non_null(reporting_watch(&other));
+        reporting_leave(&other);
+    }
+}
+
+static unsigned long mapped_pages(void) {
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return pages;
+}
+
+static void a_worker_of_many_loops_leaves_no_memory(void **state) {
+    struct outside_thread others[3 * HD_BLOCK_LOOPS];
+    unsigned long before = 0;
+    (void)state;
+    for (unsigned run = 0; run < 50; run++) {
+        assert_int_equal(reporting_open(&process), 0);
+        for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+            others[i] = (struct outside_thread){.process = &process, .tid = process.live.pid};
+            assert_non_null(reporting_watch(&others[i]));
+        }
+        reporting_close(&process, true);
+        before = run == 10 ? mapped_pages() : before;
+    }
+    if (!HD_SANITIZED) {                                 /* a sanitizer keeps freed memory */
+        assert_in_range(mapped_pages(), 0, before + 20); /* the blocks of 40 runs have 400 */
+    }
+}
+
+static void the_turns_of_a_thread_that_ended_stay_in_the_sums(void **state) {
+    (void)state;
+    process.threads->certainty = HD_RECORD_LOOP_CERTAIN;
+    hook.busy_ns = HD_NS_PER_S;
+    outside_thread_remove(process.threads);
+    assert_int_equal(process.ended_turns.busy_ns, HD_NS_PER_S);
+    assert_int_equal(outside_thread_add(&process, process.live.pid), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_wait_that_is_not_read_yet_is_no_hang, set_up, tear_down),
@@ -293,6 +342,9 @@ int main(void) {
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hang_that_the_worker_had_no_place_for_has_a_report_later, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_thread_that_ends_gives_its_slot_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_worker_of_many_loops_leaves_no_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_turns_of_a_thread_that_ended_stay_in_the_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_thread_that_stays_blocked_is_not_suspect_for_ever, set_up,
                                         tear_down),
     };
