@@ -143,7 +143,7 @@ class Agent(unittest.TestCase):
 
     def test_a_program_without_a_report_leaves_no_folder(self):
         program, folder = self.folder / "brief", self.folder / "spool" / "0" / "brief"
-        program.write_text(LOOP)
+        program.write_text("import select; select.select([], [], [], 1000)\n")  # a loop has a report of its session
         process = self.start([self.python, program])
         wait_until(folder.exists, "the folder")
         process.terminate()
